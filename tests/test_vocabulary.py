@@ -83,7 +83,7 @@ EXEMPT = {"README.ko.md"}
 # (file, word): why this word is right there.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("src/dragoman/documents/markup/html_spans.py", "strike"): "the tag of HTML",
-    ("src/dragoman/documents/catalogues/yaml_events.py", "end mark"): "a field of ruamel.yaml",
+    ("src/dragoman/documents/catalogues/yaml.py", "end mark"): "a field of ruamel.yaml",
 }
 # Words of one phrase may be apart by spaces, a line break, the quotes of two joined strings, a comment sign or `_`.
 GAP = r"""(?:[\s"'`#*_/]|\bf(?="))+"""

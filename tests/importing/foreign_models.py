@@ -11,8 +11,7 @@ from typing import Any
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
 from dragoman.config import DataConfig, RunConfig
-from dragoman.importing.files.foreign import Foreign
-from dragoman.importing.files.origin import origin_of_folder
+from dragoman.importing.files.foreign import Foreign, origin_of_folder
 
 Reader = Callable[..., Foreign]
 BUNDLED = HOME / "en-ko"

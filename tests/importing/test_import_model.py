@@ -15,7 +15,7 @@ from dragoman.bundle import open_bundle
 from dragoman.config import TokenizerConfig
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
-from dragoman.importing.files.origin import Origin
+from dragoman.importing.files.foreign import Origin
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.text.tokens.tokenizer import Tokenizer, Vocabulary, learn
 from dragoman.workflows.data.check import corpus_of
@@ -196,7 +196,7 @@ def test_a_licence_that_is_given_counts(run: Callable[..., ImportResult]) -> Non
 def test_the_licence_is_read_from_the_files(foreign: Path, name: str, content: str, license: str) -> None:
     (foreign / "README.md").unlink()
     (foreign / name).write_text(content, encoding="utf-8", newline="")
-    found = dragoman.importing.files.origin.origin_of_folder("marian", foreign, [], [])  # type: ignore[attr-defined]
+    found = dragoman.importing.files.foreign.origin_of_folder("marian", foreign, [], [])  # type: ignore[attr-defined]
     assert (found.license, found.license_from) == (license, None if license == "unknown" else name)
     assert list(found.files) == [name]
 

@@ -59,7 +59,6 @@ KINDS = (
 )  # fmt: skip
 
 SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
-ZIP = b"PK"
 # What files begin with that are no text, and what they are.
 SIGNATURES = {
     b"PK\x03\x04": "a zip archive, as .docx, .xlsx, .pptx, .odt and .epub are",
@@ -76,9 +75,9 @@ SIGNATURES = {
 }
 
 
-def kind_of(path: Path, name: str | None = None) -> Kind:
-    """The format of a file, by its name or by the one asked for. Raises DataError for an unknown one."""
-    name = (name or path.name).lower()
+def kind_of(path: Path) -> Kind:
+    """The format of a file, by its name. Raises DataError for an unknown one."""
+    name = path.name.lower()
     # The longest suffix decides: `.strings.xml` is more than `.xml`.
     kinds = [(suffix, kind) for kind in KINDS for suffix in kind.suffixes if name.endswith(suffix)]
     if not kinds:
@@ -111,7 +110,7 @@ def refuse_other_content(path: Path, kind: Kind) -> None:
     """Raise DataError if the first bytes of a file are not those of its format."""
     with path.open("rb") as file:
         first = file.read(512)
-    if first.startswith(ZIP) if kind.zipped else not first.startswith(tuple(SIGNATURES)):
+    if first.startswith(b"PK") if kind.zipped else not first.startswith(tuple(SIGNATURES)):
         return
     remedy = "save it as what its name says, or give it the right name"
     raise DataError(f"{path}: is {_described(first)}, not {kind.name}; {remedy}")

@@ -62,7 +62,6 @@ class ImportTrial:
 
     @property
     def summary(self) -> str:
-        """One line."""
         measured = (
             ""
             if self.t is None

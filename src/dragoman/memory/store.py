@@ -107,7 +107,6 @@ class Memory:
         return type(self).open, (self.path.absolute(), self.source, self.target)
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()
 
     def __len__(self) -> int:

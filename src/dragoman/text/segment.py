@@ -45,7 +45,6 @@ class Segment:
 
     @classmethod
     def of(cls, part: str) -> "Segment":
-        """One of the parts that `divide` makes."""
         return cls(part.rstrip(" "), " " if part.endswith(" ") else "")
 
 

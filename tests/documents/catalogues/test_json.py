@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
 from documents.real import needs_data, real
 from dragoman.documents import DocumentOptions
-from dragoman.documents.catalogues.json_text import Scanner
+from dragoman.documents.catalogues.json import Scanner
 from dragoman.errors import DataError
 
 CATALOGUE = r"""{ "title" : "Open a file",

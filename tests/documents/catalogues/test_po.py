@@ -10,7 +10,7 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import po
-from dragoman.documents.catalogues.po_plurals import is_known, plurals
+from dragoman.documents.catalogues.po_header import is_known, plurals
 from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.limits import length_limit
 from dragoman.errors import DataError

@@ -9,7 +9,7 @@ import pytest
 from documents.real import needs_data, real
 from documents.splicing import REQUEST, check_changed, check_laws, louder, opened, replaced, texts, written
 from dragoman.documents import Document, DocumentOptions
-from dragoman.documents.plain.cue_lines import divided, limits_of, width, wrapped
+from dragoman.documents.plain.subtitles import divided, limits_of, width, wrapped
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 

@@ -187,8 +187,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from dragoman.errors import DragomanError
-from dragoman.importing.files.hub import HuggingFaceHub
-hub, counted = HuggingFaceHub(), []
+from dragoman.importing.files.hub import Hub
+hub, counted = Hub(), []
 try:
     repository = hub.look_up(sys.argv[1], None)
     folder = hub.download(repository, counted.append)

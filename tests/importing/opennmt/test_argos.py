@@ -155,11 +155,15 @@ CASES: dict[str, tuple[Callable[[Path], None], type[DragomanError], str]] = {
         ModelError,
         "'__xx__' is no piece of the model",
     ),
-    "no JSON": (lambda f: (f / "metadata.json").write_text("{") and None, ModelError, "metadata.json: not JSON"),
+    "no JSON": (
+        lambda f: (f / "metadata.json").write_text("{") and None,
+        ModelError,
+        "metadata.json: cannot be read: not JSON",
+    ),
     "a list": (
         lambda f: (f / "metadata.json").write_text("[]") and None,
         ModelError,
-        "not the description of a",
+        "metadata.json: cannot be read: not keys with their values",
     ),
     "no weights": (lambda f: (f / "model" / "model.bin").unlink(), ModelError, "model.bin: cannot be read"),
     "no tokenizer": (lambda f: (f / "sentencepiece.model").unlink(), ModelError, "no SentencePiece model"),

@@ -88,7 +88,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
         "add_source_eos: true or false, not 'no'",
     ),
     "no configuration": (remove("config.json"), "config.json: cannot be read: No such file"),
-    "no JSON": (write("config.json", b"{"), "config.json: not JSON"),
+    "no JSON": (write("config.json", b"{"), "config.json: cannot be read: not JSON"),
     "no SentencePiece model": (
         remove("sentencepiece.model"),
         "no SentencePiece model, without which text cannot be segmented; looked for: source.spm",

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import Item, UnitSpan
 from dragoman.documents.core.splice import Decoded
-from dragoman.documents.xml.check import write_checked
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
-from dragoman.documents.xml.spans import Role, source_of, xml_pieces
+from dragoman.documents.xml.spans import Role, source_of
+from dragoman.documents.xml.strings import XmlStrings, document_of, write_strings
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -39,15 +38,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     decoded, root = read_elements(str(path), path.read_bytes())
     if root.name != "resources":
         raise DataError(f"{path}:{root.line}: not Android resources, but <{root.name}>; check the file")
-    all_pieces: list[UnitSpan] = []
-    units: list[Unit] = []
-    for element, name, comment in _strings(decoded.text, root):
-        pieces = xml_pieces(decoded.text, element, _role, texts=_texts)
-        all_pieces += pieces
-        for number, piece in enumerate(pieces, 1):
-            key = name if number == 1 else f"{name} {number}"
-            units.append(Unit(piece.inline, key, context=comment, max_length=length_limit(comment)))
-    return Document(path, units, (decoded, root, all_pieces))
+    return document_of(path, decoded, root, XmlStrings(_strings, _role, texts=_texts))
 
 
 def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:
@@ -101,24 +92,17 @@ def _texts(text: str, begin: int, end: int) -> Iterator[Item]:
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The resource file with the translations in place of its strings."""
-    decoded: Decoded = document.skeleton[0]
-    text = decoded.text
 
-    def write_piece(piece: UnitSpan, translation: InlineText) -> str:
+    def write_piece(decoded: Decoded, piece: UnitSpan, translation: InlineText) -> str:
+        text = decoded.text
         new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
         # At the beginning of a string these two refer to another resource.
         first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
         return "\\" + new if first else new
 
-    write_checked(document, translations, file, write_piece, _all_pieces)
-
-
-def _all_pieces(decoded: Decoded, root: Element) -> Iterator[UnitSpan]:
-    """All texts, those without words too."""
-    for element, _, _ in _strings(decoded.text, root):
-        yield from xml_pieces(decoded.text, element, _role, texts=_texts, words=False)
+    write_strings(document, translations, file, write_piece)
 
 
 def _escaped(text: str, encoding: str) -> str:
     text = re.sub(r"<(?=/?[A-Za-z])", "< ", text)  # apps read escaped tags: a translation brings none of its own
-    return escape(re.sub(r"""(['"\\])""", r"\\\1", writable(text)), encoding)
+    return escape(re.sub(r"""(['"\\])""", r"\\\1", text), encoding)

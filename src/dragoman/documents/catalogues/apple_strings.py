@@ -8,11 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.escapes import unescape
-from dragoman.documents.core.passage import ENTITY, UNFIT, passage
+from dragoman.documents.core.document import Document, DocumentOptions
+from dragoman.documents.core.passage import ENTITY, UNFIT, passage, unescape
 from dragoman.documents.core.splice import decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import DataError
@@ -65,9 +63,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     return document_of(path, Values(decoded, values, lambda value, raw: f'"{raw}"'), notices)
 
 
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The .strings file with the translations in place of its values."""
-    write_values(document, translations, file)
+write = write_values
 
 
 def _tokens(path: Path, text: str) -> Iterator[_StringsToken]:

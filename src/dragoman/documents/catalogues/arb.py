@@ -8,15 +8,13 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
-from dragoman.documents.catalogues.json import encoder
-from dragoman.documents.catalogues.json_text import JsonString, Scanner
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.catalogues.json import JsonString, Scanner, strings_document
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import UNFIT, Message
 from dragoman.documents.core.splice import Splice, decode
-from dragoman.documents.core.values import Value, Values, document_of, write_values
+from dragoman.documents.core.values import write_values
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -25,26 +23,14 @@ def read(path: Path, options: DocumentOptions) -> Document:
     scanner = Scanner(path, decoded.text)
     descriptions = {string.keys[0]: string.text for string in scanner.texts if string.keys[1:] == ("description",)}
     quotes = any("''" in string.text for string in _resources(scanner.texts))
-    notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in scanner.repeated]
-    values = []
-    for string in _resources(scanner.texts):
-        try:
-            message = _message(string.text, quotes)
-        except ValueError as error:
-            notices.append(f"line {scanner.line(string.begin)}, {string.keys[0]}: {error}; left unchanged")
-        else:
-            context = descriptions.get(f"@{string.keys[0]}", "")
-            read_again = partial(_message, quotes=quotes)
-            values.append(Value(string.begin, string.end, str(string.keys[0]), message, context, read_again=read_again))
+    chosen = [(string, descriptions.get(f"@{string.keys[0]}", "")) for string in _resources(scanner.texts)]
     # Flutter writes tags with `_`: `pt_BR`.
     locale = json.dumps(options.target.replace("-", "_"))
     locales = [Splice(string.begin, string.end, locale) for string in scanner.texts if string.keys == ("@@locale",)]
-    return document_of(path, Values(decoded, values, encoder(decoded), locales), notices)
+    return strings_document(decoded, scanner, chosen, partial(_message, quotes=quotes), True, locales)
 
 
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The ARB file with the translations in place of its messages."""
-    write_values(document, translations, file)
+write = write_values
 
 
 def _resources(texts: Sequence[JsonString]) -> Iterator[JsonString]:

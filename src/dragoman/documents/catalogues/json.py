@@ -5,22 +5,157 @@
 - A catalogue with an ICU message (`{count, plural, …}`) is read as ICU messages (`icu_messages`), any
   other as plain text with placeholders, in which ` | ` separates the plural forms of vue-i18n: each is a unit.
 - Plural keys (`key_one`, `key_other`) are keys like others: each is translated, none is added, none removed.
+
+The strings are found by a loop that never recurses and refuses what is not JSON.
 """
 
 import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
-from dragoman.documents.catalogues.json_text import JsonString, Keys, Scanner
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import ENTITY, UNFIT, Message, plain
 from dragoman.documents.core.splice import Decoded, Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
+from dragoman.errors import DataError
+
+MAX_DEPTH = 200
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCALAR = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)(?![\w.])")
+_HINT = "JSON has no comments, no NaN, and no comma after the last value"
+
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonString:
+    """A string that is a value: its keys from the outermost object on, its text, its span with both quotes."""
+
+    keys: Keys
+    text: str
+    begin: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Container:
+    closing: str
+    key: str | int = 0
+    seen: set[str] = field(default_factory=set)
+
+
+class Scanner:
+    """Reads one file. `texts` are its strings in order, `repeated` the keys that one object has twice, with lines."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path, text
+        self.at = 0
+        self.texts: list[JsonString] = []
+        self.repeated: list[tuple[int, str]] = []
+        self._containers: list[_Container] = []
+        self._skip()
+        while self._value():
+            pass
+
+    def line(self, at: int) -> int:
+        """The line of a character, counted from 1."""
+        return self.text.count("\n", 0, at) + 1
+
+    def _refuse(self, expected: str) -> DataError:
+        ahead = self.text[self.at : self.at + 12].split("\n")[0]
+        here = repr(ahead) if self.at < len(self.text) else "the end of the file"
+        return DataError(f"{self.path}:{self.line(self.at)}: expected {expected}, found {here}; {_HINT}")
+
+    def _skip(self) -> str:
+        match = _SPACE.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return self.text[self.at : self.at + 1]
+
+    def _value(self) -> bool:
+        """Read a value as far as the next one. False at the end of the file."""
+        character = self.text[self.at : self.at + 1]
+        if character and character in "{[":
+            return self._open("}" if character == "{" else "]")
+        if character == '"':
+            begin = self.at
+            text = self._string()
+            self.texts.append(JsonString(tuple(container.key for container in self._containers), text, begin, self.at))
+        elif match := _SCALAR.match(self.text, self.at):
+            self.at = match.end()
+        else:
+            raise self._refuse("a value")
+        return self._after()
+
+    def _open(self, closing: str) -> bool:
+        if len(self._containers) == MAX_DEPTH:
+            raise DataError(
+                f"{self.path}:{self.line(self.at)}: nested more than {MAX_DEPTH} deep; "
+                "a catalogue of messages has a few levels"
+            )
+        self._containers.append(_Container(closing))
+        self.at += 1
+        if self._skip() == closing:
+            self._close()
+            return self._after()
+        if closing == "}":
+            self._key()
+        return True
+
+    def _close(self) -> None:
+        self._containers.pop()
+        self.at += 1
+
+    def _after(self) -> bool:
+        """Continue behind a value: to the next one, out of the containers that end here, or to the end of the file."""
+        while self._containers:
+            inner = self._containers[-1]
+            character = self._skip()
+            if character == inner.closing:
+                self._close()
+                continue
+            if character != ",":
+                raise self._refuse(f"',' or '{inner.closing}'")
+            self.at += 1
+            self._skip()
+            if isinstance(inner.key, int):
+                inner.key += 1
+            else:
+                self._key()
+            return True
+        if self._skip():
+            raise self._refuse("the end of the file")
+        return False
+
+    def _key(self) -> None:
+        begin = self.at
+        if self.text[begin : begin + 1] != '"':
+            raise self._refuse("a key in double quotes")
+        inner = self._containers[-1]
+        key = self._string()
+        if key in inner.seen:
+            self.repeated.append((self.line(begin), key))
+        inner.seen.add(key)
+        inner.key = key
+        if self._skip() != ":":
+            raise self._refuse("':'")
+        self.at += 1
+        self._skip()
+
+    def _string(self) -> str:
+        try:
+            text, self.at = scanstring(self.text, self.at + 1, True)
+        except JSONDecodeError as error:
+            raise DataError(f"{self.path}:{self.line(error.pos)}: {error.msg.lower()}; fix this string") from None
+        return str(text)
+
 
 # Variables; references to other messages: of i18next `$t(key)`, of vue-i18n `@:key`.
 _KEEP = re.compile(r"\{\{[^{}]*\}\}|%?\{[A-Za-z0-9_.-]+\}|\$t\([^()\n]*\)|@(?:\.\w+)?:(?:\([\w.]+\)|[\w.]+)|" + ENTITY)
@@ -32,31 +167,34 @@ def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of a JSON file. Raises DataError with the line for what is not JSON."""
     decoded = decode(path, path.read_bytes())
     scanner = Scanner(path, decoded.text)
-    return document(path, decoded, scanner, _chosen(scanner.texts, options), options)
-
-
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The JSON file with the translations in place of its strings."""
-    write_values(document, translations, file)
-
-
-def document(
-    path: Path, decoded: Decoded, scanner: Scanner, chosen: Iterable[tuple[JsonString, str]], options: DocumentOptions
-) -> Document:
-    """The document of the strings `chosen`, each with its context."""
-    chosen = list(chosen)
+    chosen = list(_chosen(scanner.texts, options))
     icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
+    return strings_document(decoded, scanner, chosen, partial(_message, icu=icu), icu, language(scanner.texts, options))
+
+
+write = write_values
+
+
+def strings_document(
+    decoded: Decoded,
+    scanner: Scanner,
+    chosen: Iterable[tuple[JsonString, str]],
+    parse: Callable[[str], Message],
+    icu: bool,
+    otherwise: Sequence[Splice],
+) -> Document:
+    """The document of the strings `chosen`, each with its context; ICU messages are parsed again when written."""
     notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in scanner.repeated]
     values = []
     for text, context in chosen:
         try:
-            message = _message(text.text, icu)
+            message = parse(text.text)
         except ValueError as error:
             notices.append(f"line {scanner.line(text.begin)}, {name_of(text.keys)}: {error}; left unchanged")
         else:
-            read_again = partial(_message, icu=True) if icu else None
+            read_again = parse if icu else None
             values.append(Value(text.begin, text.end, name_of(text.keys), message, context, read_again=read_again))
-    return document_of(path, Values(decoded, values, encoder(decoded), language(scanner.texts, options)), notices)
+    return document_of(scanner.path, Values(decoded, values, _encoder(decoded), otherwise), notices)
 
 
 def _message(text: str, icu: bool) -> Message:
@@ -112,7 +250,7 @@ def _chosen(texts: Sequence[JsonString], options: DocumentOptions) -> Iterator[t
             yield text, siblings.get("description", "") if message else ""
 
 
-def encoder(decoded: Decoded) -> Callable[[Value, str], str]:
+def _encoder(decoded: Decoded) -> Callable[[Value, str], str]:
     """How the file writes strings: with `\\u` escapes if it has nothing but ASCII, with `\\/` if it has that."""
     ascii_only = decoded.text.isascii() and re.search(r"\\u(?!00[01])", decoded.text) is not None
     slashes = "\\/" in decoded.text

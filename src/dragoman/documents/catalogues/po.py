@@ -15,9 +15,8 @@ from typing import IO
 import polib
 
 from dragoman.documents.catalogues.po_formats import directives, is_kept, numbered, patterns, unnumbered
-from dragoman.documents.catalogues.po_header import PoHeader, header_of, header_splices
+from dragoman.documents.catalogues.po_header import Plurals, PoHeader, header_of, header_splices
 from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
-from dragoman.documents.catalogues.po_plurals import Plurals
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
@@ -47,11 +46,9 @@ class _MessageForms:
 
     @property
     def text(self) -> str:
-        """What is translated."""
         return self.accelerator.text if self.accelerator else self.source.strip()
 
     def existing(self, form: int | None) -> str:
-        """The translation that a form has."""
         return self.entry.msgstr if form is None else self.entry.msgstr_plural.get(form, "")
 
 
@@ -125,7 +122,6 @@ def _duplicates(current: list[tuple[PoMessage, polib.POEntry]]) -> Iterator[str]
 
 
 def _slots(message: PoMessage, entry: polib.POEntry, rule: Plurals, update: bool) -> list[_MessageForms]:
-    """The units of a message."""
     forms: list[tuple[str, tuple[int | None, ...]]]
     if not entry.msgid_plural:
         forms = [(entry.msgid, (None,))]

@@ -1,4 +1,8 @@
-"""The header entry of a PO file: its charset and plural rule, and the lines of it that a translation sets."""
+"""The header entry of a PO file: its charset and plural rule, and the lines of it that a translation sets.
+
+The plural rules are gettext's habits, which are not those of CLDR. A rule is chosen by language or kept as the file has
+it; its C expression is checked for its characters and copied, never evaluated.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +10,71 @@ from dataclasses import dataclass
 import polib
 
 from dragoman.documents.catalogues.po_lines import PoMessage
-from dragoman.documents.catalogues.po_plurals import Plurals, is_known, is_rule, plurals
 from dragoman.documents.core.splice import Decoded, Splice
-from dragoman.text.words.language import same_language
+from dragoman.text.words.language import primary_language, same_language
+
+# A number of forms, and an expression of `n`, numbers and operators.
+_RULE = re.compile(r"\s*nplurals\s*=\s*([1-9])\s*;\s*plural\s*=\s*([n0-9\s?:|&=!<>%+*/()-]+?)\s*;?\s*")
+
+_NOT_ONE = "(n != 1)"
+_RULES = {
+    "ja ko zh vi th id ms lo my km jv su dz bo ii kde": (1, "0"),
+    "en de nl sv da no nn fo es pt it bg el fi et he hu eo eu ca gl af sq az be-tarask bn fy gu hi ka kk ky kn ku lb "
+    "ml mn mr ne or pa ps sw ta te tk tr ug ur uz yo zu am as ha ig so st xh": (2, _NOT_ONE),
+    "fr pt-br oc ti wa ln mg br hy fil": (2, "(n > 1)"),
+    "ru uk be sr hr bs": (3, "(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2)"),
+    "pl": (3, "(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2)"),
+    "cs sk": (3, "(n==1 ? 0 : n>=2 && n<=4 ? 1 : 2)"),
+    "lt": (3, "(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : 2)"),
+    "lv": (3, "(n%10==1 && n%100!=11 ? 0 : n!=0 ? 1 : 2)"),
+    "ro": (3, "(n==1 ? 0 : n==0 || (n%100>0 && n%100<20) ? 1 : 2)"),
+    "sl": (4, "(n%100==1 ? 0 : n%100==2 ? 1 : n%100==3 || n%100==4 ? 2 : 3)"),
+    "mk is": (2, "(n%10==1 && n%100!=11 ? 0 : 1)"),
+    "ga": (5, "(n==1 ? 0 : n==2 ? 1 : n<7 ? 2 : n<11 ? 3 : 4)"),
+    "gd": (4, "(n==1 || n==11 ? 0 : n==2 || n==12 ? 1 : n>2 && n<20 ? 2 : 3)"),
+    "cy": (4, "(n==1 ? 0 : n==2 ? 1 : n!=8 && n!=11 ? 2 : 3)"),
+    "mt": (4, "(n==1 ? 0 : n==0 || (n%100>1 && n%100<11) ? 1 : n%100>10 && n%100<20 ? 2 : 3)"),
+    "ar": (6, "(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5)"),
+}
+_BY_LANGUAGE = {language: rule for languages, rule in _RULES.items() for language in languages.split()}
+# Languages in which the form of 1 is that of no other number.
+_ONLY_ONE = {_BY_LANGUAGE[language][1] for language in ("en", "pl", "cs", "ro", "ga", "cy", "mt", "ar")}
+
+
+@dataclass(frozen=True, slots=True)
+class Plurals:
+    """The plural forms of a file."""
+
+    count: int
+    singular: int | None
+    """The form for 1; None if there is one form for all numbers."""
+    only_one: bool
+    """Whether that form is for no other number, so that its text need not have the number."""
+    rule: str | None
+    """The value of `Plural-Forms` to write; None: what the file has is kept."""
+
+
+def plurals(header: str, language: str, target: str) -> Plurals:
+    """The forms of a translation into `target` of a file whose header has this `Plural-Forms` and this `Language`."""
+    known = _rule_of(target)
+    match = _RULE.fullmatch(header)
+    is_own = match and (known is None or not language or primary_language(language) == primary_language(target))
+    count, expression = known or (2, _NOT_ONE)
+    if match and is_own and (known is None or count != int(match[1])):  # the file's own habit
+        return Plurals(int(match[1]), 0 if match[1] != "1" else None, False, None)
+    singular = None if count == 1 else 1 if primary_language(target) == "ar" else 0
+    rule = None if is_own else f"nplurals={count}; plural={expression};"
+    return Plurals(count, singular, expression in _ONLY_ONE, rule)
+
+
+def is_known(target: str) -> bool:
+    """Whether the plural rule of a language is in the table."""
+    return _rule_of(target) is not None
+
+
+def _rule_of(target: str) -> tuple[int, str] | None:
+    return _BY_LANGUAGE.get(target.replace("_", "-").lower()) or _BY_LANGUAGE.get(primary_language(target))
+
 
 # The value of a header line in the text of the file; long ones run over several quoted lines.
 _VALUE = r"""(?:(?<=")|(?<=\\n)){key}:((?:[^"\\\r\n]|\\[^n\r\n]|"\s*\n\s*")*)\\n"""
@@ -35,7 +101,7 @@ def header_of(message: PoMessage | None, target: str, update: bool) -> PoHeader:
     rule, language = values.get("Plural-Forms", ""), values.get("Language", "")
     forms = plurals(rule, language, target)
     notices = []
-    if rule and not is_rule(rule):
+    if rule and not _RULE.fullmatch(rule):
         notices.append("its header has no valid Plural-Forms; that of the target language is written")
     if forms.rule and not is_known(target):
         notices.append(f"the plural rule of {target} is not known: {forms.rule} is written; check it")
@@ -55,10 +121,11 @@ def _gettext_name(tag: str) -> str:
 
 def header_splices(header: PoHeader, decoded: Decoded, charset: str | None, newline: str) -> list[Splice]:
     """What the header of a translated file changes; `charset` is given where that of the file cannot write it."""
+    content_type = f"text/plain; charset={charset or decoded.encoding.upper()}"
     if header.message is None:
         lines = [
             "MIME-Version: 1.0",
-            f"Content-Type: text/plain; charset={charset or _charset_name(decoded)}",
+            f"Content-Type: {content_type}",
             "Content-Transfer-Encoding: 8bit",
             f"Language: {header.language}",
             f"Plural-Forms: {header.plurals.rule}",
@@ -66,19 +133,14 @@ def header_splices(header: PoHeader, decoded: Decoded, charset: str | None, newl
         quoted = [f'"{line}\\n"' for line in lines]
         return [Splice(0, 0, newline.join(['msgid ""', 'msgstr ""', *quoted, "", ""]))]
     wanted = {}
-    language = header.values.get("Language", "")
-    if not same_language(language, header.language):
+    if not same_language(header.values.get("Language", ""), header.language):
         wanted["Language"] = header.language
     if header.plurals.rule:
         wanted["Plural-Forms"] = header.plurals.rule
     content = header.values.get("Content-Type", "")
     if charset or content.partition("charset=")[2] in ("", "CHARSET"):
-        wanted["Content-Type"] = f"text/plain; charset={charset or _charset_name(decoded)}"
+        wanted["Content-Type"] = content_type
     return _lines(header.message, decoded.text, wanted, newline) if wanted else []
-
-
-def _charset_name(decoded: Decoded) -> str:
-    return decoded.encoding.upper()
 
 
 def _lines(message: PoMessage, text: str, wanted: dict[str, str], newline: str) -> list[Splice]:

@@ -44,7 +44,6 @@ class PoMessage:
     obsolete: bool = False
 
     def get(self, keyword: str) -> Field | None:
-        """The first field of a keyword."""
         return next((field for field in self.fields if field.keyword == keyword), None)
 
     @property
@@ -54,7 +53,6 @@ class PoMessage:
 
     @property
     def line(self) -> int:
-        """The line of its `msgid`."""
         msgid = self.get("msgid")
         return msgid.line if msgid else 0
 

@@ -15,9 +15,8 @@ from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.escapes import Escaped, unescape
 from dragoman.documents.core.labels import with_mark, without_mark
-from dragoman.documents.core.passage import ENTITY, UNFIT, Message, passage, units_of
+from dragoman.documents.core.passage import ENTITY, UNFIT, Escaped, Message, passage, unescape, units_of
 from dragoman.documents.core.splice import decode, likely_encoding
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import DataError
@@ -81,7 +80,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The .properties file with the translations in place of its values."""
     sources = (inline for value in document.skeleton.values for _, inline in units_of(value.message))
     marked = (new and with_mark(source, new) for source, new in zip(sources, translations, strict=True))
-    write_values(document, marked, file)
+    write_values(document, marked, options, file)
 
 
 @dataclass(frozen=True, slots=True)

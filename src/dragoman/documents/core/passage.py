@@ -58,16 +58,12 @@ class Passage:
 Message = tuple[str | Passage, ...]
 
 
-def _same(text: str) -> str:
-    return text
-
-
 def passage(
     pieces: Sequence[str | Verbatim],
     place: str = "",
     *,
-    read: Callable[[str], str] = _same,
-    escape: Callable[[str], str] = _same,
+    read: Callable[[str], str] = str,
+    escape: Callable[[str], str] = str,
 ) -> Passage:
     """The passage of these pieces. `read` gives the text of what the document writes, `escape` the other direction."""
     shown = [piece.shown for piece in pieces if isinstance(piece, Verbatim)]
@@ -78,7 +74,7 @@ def passage(
     return Passage(place, tuple(pieces), inline if inline.text.strip() else None, ends, escape)
 
 
-def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = _same) -> Passage:
+def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = str) -> Passage:
     """The passage of a text without escapes. What the pattern `keep` finds is kept."""
     pieces: list[str | Verbatim] = []
     at = 0
@@ -213,3 +209,38 @@ def _protected(source: InlineText, translation: InlineText) -> Sequence[tuple[in
         return translation.protected
     shown = sorted({source.text[begin:end] for begin, end in source.protected}, key=len, reverse=True)
     return [match.span() for match in re.finditer("|".join(map(re.escape, shown)), translation.text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Escaped:
+    """A string as the file writes it, `raw`, its `text`, and where in `raw` each character of the text begins."""
+
+    raw: str
+    text: str
+    starts: Sequence[int]
+
+    def slice(self, begin: int, end: int) -> str:
+        """What the file writes for these characters of the text."""
+        return self.raw[self.starts[begin] : self.starts[end]]
+
+    def pieces(self, begin: int, end: int, keep: re.Pattern[str]) -> Iterator[str | Verbatim]:
+        """What the file writes for a part of the text; what `keep` finds in the text is kept."""
+        at = begin
+        for match in keep.finditer(self.text, begin, end):
+            yield self.slice(at, match.start())
+            yield Verbatim(match[0], (self.slice(*match.span()),))
+            at = match.end()
+        yield self.slice(at, end)
+
+
+def unescape(raw: str, escape: re.Pattern[str], value: Callable[[str], str]) -> Escaped:
+    """The text of `raw`, in which `value` gives the text of whatever `escape` finds."""
+    text, at = "", 0
+    starts: list[int] = []
+    for match in escape.finditer(raw):
+        starts += range(at, match.start())
+        plain = value(match[0])
+        starts += [match.start()] * len(plain)
+        text += raw[at : match.start()] + plain
+        at = match.end()
+    return Escaped(raw, text + raw[at:], [*starts, *range(at, len(raw) + 1)])

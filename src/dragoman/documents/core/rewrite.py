@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dragoman.documents.core.document import Translations
-from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.document import Translations, Unit
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Splice
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -88,18 +88,26 @@ def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splic
             yield splice
 
 
-def check_pieces(path: Path, expected: Iterable[tuple[UnitSpan, InlineText]], pieces: Iterable[UnitSpan]) -> None:
+def located(content: str, pieces: Iterable[UnitSpan], before: str = "line ") -> list[Unit]:
+    """The units of a text by their lines."""
+    lines = LineNumbers.of(content)
+    return [Unit(piece.inline, f"{before}{lines.at(piece.begin)}", piece.where) for piece in pieces]
+
+
+def check_pieces(
+    path: Path | str, pieces: Sequence[UnitSpan], translations: Translations, read_back: Iterable[UnitSpan]
+) -> None:
     """Raise DataError unless the texts are those that were to be written; an attribute moves with its tag."""
-    old = list(expected)
-    new = [(piece, piece.inline) for piece in pieces]
+    old = [(piece, new or piece.inline) for piece, new in zip(pieces, translations, strict=True)]
+    new = [(piece, piece.inline) for piece in read_back]
     for where in (False, True):
         texts = [[text.text for piece, text in group if bool(piece.where) == where] for group in (old, new)]
         check_letters(path, *(sorted(group) if where else group for group in texts))
 
 
-def check_letters(path: Path, expected: Iterable[str], read_again: Iterable[str]) -> None:
+def check_letters(path: Path | str, expected: Iterable[str], read_back: Iterable[str]) -> None:
     """Raise DataError with the first difference, if the letters of these texts are not the same."""
-    wanted, actual = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, read_again))
+    wanted, actual = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, read_back))
     if wanted != actual:
         differences = (index for index, (a, b) in enumerate(zip(wanted, actual, strict=False)) if a != b)
         at = next(differences, min(len(wanted), len(actual)))

@@ -63,7 +63,6 @@ class LineNumbers:
 
     @classmethod
     def of(cls, content: str) -> "LineNumbers":
-        """The lines of a text."""
         return cls([match.start() for match in re.finditer("\n", content)])
 
     def at(self, position: int) -> int:
@@ -144,9 +143,8 @@ def _is_blank(item: Item) -> bool:
 def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content: str) -> UnitSpan:
     """The unit of these items, whose first is number `offset` of the run."""
     items = [*items]
-    items[0], items[-1] = _stripped(items[0], left=True), _stripped(items[-1], left=False)
-    if len(items) == 1:
-        items[0] = _stripped(_stripped(items[0], left=True), left=False)
+    items[0] = _stripped(items[0], left=True)
+    items[-1] = _stripped(items[-1], left=False)
     text = ""
     codes: list[Code] = []
     piece = UnitSpan(items[0].begin, items[-1].end, InlineText(""))

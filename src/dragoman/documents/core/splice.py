@@ -35,7 +35,7 @@ class Decoded:
             raise DataError(f"{character!r} cannot be written in {self.encoding}; save the source as UTF-8") from None
 
 
-def decode(path: Path, content: bytes, encoding: str = "utf-8") -> Decoded:
+def decode(path: Path | str, content: bytes, encoding: str = "utf-8") -> Decoded:
     """The text of a file: by its byte-order mark, otherwise in `encoding`. Raises DataError with the position."""
     for mark, marked in BYTE_ORDER_MARKS.items():
         if content.startswith(mark):
@@ -46,7 +46,7 @@ def decode(path: Path, content: bytes, encoding: str = "utf-8") -> Decoded:
     return Decoded(text, encoding)
 
 
-def _text(path: Path, content: bytes, encoding: str) -> str:
+def _text(path: Path | str, content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -97,3 +97,8 @@ def spliced(decoded: Decoded, splices: Iterable[Splice]) -> Iterator[bytes]:
         yield decoded.encode(splice.written)
         at = splice.end
     yield decoded.encode(decoded.text[at:])
+
+
+def read_again(path: Path | str, decoded: Decoded, splices: Iterable[Splice]) -> str:
+    """The text of the file with these replacements, as a reader of its bytes gets it. Raises DataError."""
+    return decode(path, b"".join(spliced(decoded, splices)), decoded.encoding).text

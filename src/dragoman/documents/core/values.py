@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.passage import Message, units_of, written
 from dragoman.documents.core.splice import Decoded, Splice, spliced
 from dragoman.text.words.inline import InlineText
@@ -48,8 +48,8 @@ def document_of(path: Path, values: Values, notices: Iterable[str] = ()) -> Docu
     return Document(path, units, values, tuple(notices))
 
 
-def write_values(document: Document, translations: Translations, file: IO[bytes]) -> None:
-    """Write the file with its translations. Nothing else changes, and nothing at all if every text is the source's."""
+def write_values(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The `write` of such a format. Nothing else changes, and nothing at all if every text is the source's."""
     values: Values = document.skeleton
     changed = list(_changed(values, translations, document.remarks))
     if changed:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, written_xml, xml_pieces
+from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language, same_language, tag_distance
@@ -65,15 +64,11 @@ def _units(text: str, unit: Element, entry: _TmxUnit) -> Iterator[Unit]:
     comments = [" ".join(plain_text(text, note).split()) for note in notes]
     name = unit.attributes.get("tuid", "")
     seg = entry.target.child("seg") if entry.target else None
+    location = f"line {entry.segment.line}" + (f", {name}" if name else "")
     for piece in entry.pieces:
-        location = f"line {entry.segment.line}" + (f", {name}" if name else "")
         target = translated_piece(text, entry.segment, piece, seg, role) if seg else None
-        yield Unit(
-            piece.inline,
-            location,
-            context="; ".join(comments[:3]),
-            existing=target.inline if target else None,
-        )
+        existing = target.inline if target else None
+        yield Unit(piece.inline, location, context="; ".join(comments[:3]), existing=existing)
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
@@ -95,18 +90,10 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 def _variant(decoded: Decoded, entry: _TmxUnit, texts: list[InlineText], target: str) -> Splice:
     """The new variant, after that of the source or in the place of the empty one."""
     text, segment = decoded.text, entry.segment
-
-    def write_text(part: str) -> str:
-        return escape(writable(part), decoded.encoding)
-
-    inside = [
-        Splice(
-            piece.begin,
-            piece.end,
-            written(piece, begins_before_ends(piece, translation, source_of(text)), write_text, source_of(text)),
-        )
-        for piece, translation in zip(entry.pieces, texts, strict=True)
-    ]
+    inside = []
+    for piece, translation in zip(entry.pieces, texts, strict=True):
+        ordered = begins_before_ends(piece, translation, source_of(text))
+        inside.append(Splice(piece.begin, piece.end, written_xml(decoded, piece, ordered)))
     body = applied(text, segment.opened, segment.closing, inside)
     if entry.target is not None:
         seg = entry.target.child("seg")
@@ -116,10 +103,8 @@ def _variant(decoded: Decoded, entry: _TmxUnit, texts: list[InlineText], target:
         return Splice(seg.opened, seg.closing, body)
     at = entry.source.end
     indent = indent_before(text, entry.source.begin)
-    around = text[entry.source.opened : segment.begin]
-    around = around if not around.strip() else ""
-    after = text[segment.end : entry.source.closing]
-    after = after if not after.strip() else ""
+    sides = (text[entry.source.opened : segment.begin], text[segment.end : entry.source.closing])
+    around, after = ("" if side.strip() else side for side in sides)
     tag = f'<tuv xml:lang="{escape(target, quote=chr(34))}">'
     return Splice(at, at, f"{indent}{tag}{around}<seg>{body}</seg>{after}</tuv>")
 

@@ -13,14 +13,12 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.limits import length_limit
-from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
-from dragoman.documents.exchange.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, written_xml, xml_pieces
+from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
@@ -147,7 +145,6 @@ def _is_unfinished(version: XliffVersion, entry: _TransUnit) -> bool:
 
 
 def _is_complete(text: str, version: XliffVersion, entry: _TransUnit) -> bool:
-    """Whether an entry has its whole translation."""
     has_text = entry.target is not None and bool(plain_text(text, entry.target).strip())
     return has_text and not _is_unfinished(version, entry) and all(part.target for part in entry.parts)
 
@@ -174,16 +171,17 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     remaining = iter(zip(document.units, translations, strict=True))
     changes: list[Splice] = []
     without_words: list[_TransUnit] = []
-    similar: dict[int, UnitMatches] = {}
+    similar: dict[int, _UnitMatches] = {}
     for entry in skeleton.entries:
         segments = [[next(remaining) for _ in part.pieces] for part in entry.parts]
         if any(text is not None and text != unit.existing for part in segments for unit, text in part):
             texts = [[text for _, text in part] for part in segments]
-            matches = _similar(entry, options)
+            sources = (piece.inline.text for part in entry.parts for piece in part.pieces)
+            matches = [match for source in sources for match in options.similar(source)]
             changes += _entry_splices(decoded, version, entry, texts, options, matches)
             if matches and version.state_of_segment:
-                unit = similar.setdefault(entry.owner.begin, UnitMatches(entry.owner))
-                unit.by_segment.append((segment_id(entry.owner, entry.holder), matches))
+                unit = similar.setdefault(entry.owner.begin, _UnitMatches(entry.owner))
+                unit.by_segment.append((_segment_id(entry.owner, entry.holder), matches))
         elif not any(segments) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
             without_words.append(entry)
     rest = next(remaining, None)
@@ -193,7 +191,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if plain_text(decoded.text, entry.source).strip() or entry.source.children:
                 changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], options)
         changes += _language_splices(decoded, skeleton.root, version, options.target)
-    changes += [candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
+    changes += [_candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
     file.writelines(spliced(decoded, sorted(changes, key=lambda splice: splice.begin)))
 
 
@@ -216,33 +214,27 @@ def _entry_splices(
         for piece, translation in zip(part.pieces, translations, strict=True):
             if translation is not None:
                 ordered = begins_before_ends(piece, with_mark(piece.inline, translation), source_of(text))
-                new = written(piece, ordered, lambda part: escape(writable(part), encoding), source_of(text))
-                inside.append(Splice(piece.begin, piece.end, new))
+                inside.append(Splice(piece.begin, piece.end, written_xml(decoded, piece, ordered)))
     body = applied(text, entry.source.opened, entry.source.closing, inside)
     state = version.marked if options.mark else version.translated
     holder, target = entry.holder, entry.target
     if version.state_of_segment:
         tag = with_attribute(text[holder.begin : holder.opened], "state", state, encoding)
         if matches and "id" not in holder.attributes:
-            tag = with_attribute(tag, "id", segment_id(entry.owner, holder), encoding)
+            tag = with_attribute(tag, "id", _segment_id(entry.owner, holder), encoding)
         yield Splice(holder.begin, holder.opened, tag)
     elif holder.attributes.get("approved") == "yes":
         tag = with_attribute(text[holder.begin : holder.opened], "approved", "no", encoding)
         yield Splice(holder.begin, holder.opened, tag)
     state = "" if version.state_of_segment else state
-    for splice in _target_splices(decoded, entry.source, target, body, state, options):
-        similar = "" if version.state_of_segment else alternatives(decoded, entry.source, matches)
-        yield replace(splice, written=splice.written + similar)
+    splice = _target_splice(decoded, entry.source, target, body, state, options)
+    similar = "" if version.state_of_segment else _alternatives(decoded, entry.source, matches)
+    yield replace(splice, written=splice.written + similar)
 
 
-def _similar(entry: _TransUnit, options: DocumentOptions) -> list[MemoryMatch]:
-    """Translations of sources that are similar to those of an entry."""
-    return [match for part in entry.parts for piece in part.pieces for match in options.similar(piece.inline.text)]
-
-
-def _target_splices(
+def _target_splice(
     decoded: Decoded, source: Element, target: Element | None, body: str, state: str, options: DocumentOptions
-) -> Iterator[Splice]:
+) -> Splice:
     text, encoding = decoded.text, decoded.encoding
     if target is not None:
         tag = text[target.begin : target.opened]
@@ -252,8 +244,7 @@ def _target_splices(
             tag = with_attribute(tag, "state", state, encoding)
         if not same_language(target.attributes.get("xml:lang", options.target), options.target):
             tag = with_attribute(tag, "xml:lang", options.target, encoding)
-        yield Splice(target.begin, target.end, f"{tag}{body}</{name}>")
-        return
+        return Splice(target.begin, target.end, f"{tag}{body}</{name}>")
     prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
     tag = f"<{prefix}target>"
     if "xml:lang" in source.attributes:
@@ -263,7 +254,7 @@ def _target_splices(
     if state:
         tag = with_attribute(tag, "state", state, encoding)
     indent = indent_before(text, source.begin)
-    yield Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
+    return Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
 
 
 def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, target: str) -> Iterator[Splice]:
@@ -273,3 +264,72 @@ def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, ta
         if not same_language(holder.attributes.get(version.language, ""), target):
             tag = with_attribute(decoded.text[holder.begin : holder.opened], version.language, target, decoded.encoding)
             yield Splice(holder.begin, holder.opened, tag)
+
+
+MODULE = "urn:oasis:names:tc:xliff:matches:2.0"
+
+
+@dataclass(slots=True)
+class _UnitMatches:
+    """The matches of a `<unit>`, by the ids of its segments."""
+
+    unit: Element
+    by_segment: list[tuple[str, Sequence[MemoryMatch]]] = field(default_factory=list)
+
+
+def _alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatch]) -> str:
+    """`<alt-trans>` of 1.2 for each match, to be written after the target of this source."""
+    text = decoded.text
+    indent = indent_before(text, source.begin)
+    prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
+    return "".join(
+        f'{indent}<{prefix}alt-trans match-quality="{match.score}%" origin="{_escaped(match.origin, decoded)}">'
+        f"{_pair(match, decoded, prefix)}</{prefix}alt-trans>"
+        for match in matches
+    )
+
+
+def _segment_id(unit: Element, segment: Element) -> str:
+    """The id of a segment: its own, or a free one, by its number in the unit."""
+    if identity := segment.attributes.get("id"):
+        return identity
+    taken = {element.attributes.get("id") for element in unit.walk()}
+    name = f"s{1 + [element.begin for element in unit.children if element.name == segment.name].index(segment.begin)}"
+    while name in taken:
+        name += "-"
+    return name
+
+
+def _candidates(decoded: Decoded, unit_matches: _UnitMatches, space: str) -> Splice:
+    """The `<mtc:match>` elements of a unit, in the `<mtc:matches>` that it has or in a new one, which comes first.
+
+    `space` is the namespace of the document, in which the texts of a match are.
+    """
+    unit, text = unit_matches.unit, decoded.text
+    rows = [
+        f'<mtc:match ref="#{_escaped(identity, decoded)}" similarity="{match.score}" type="tm"'
+        f"{_origin(match, decoded)}>{_pair(match, decoded, '')}</mtc:match>"
+        for identity, matches in unit_matches.by_segment
+        for match in matches
+    ]
+    names = f'xmlns:mtc="{MODULE}" xmlns="{_escaped(space, decoded)}"'
+    there = next((child for child in unit.children if (child.name, child.space) == ("matches", MODULE)), None)
+    if there is not None and there.closing < there.end:
+        declared = (row.replace("<mtc:match ", f"<mtc:match {names} ", 1) for row in rows)
+        return Splice(there.closing, there.closing, "".join(declared))
+    indent = text[unit.opened : unit.children[0].begin]
+    indent = "" if indent.strip() else indent
+    return Splice(unit.opened, unit.opened, f"{indent}<mtc:matches {names}>{''.join(rows)}</mtc:matches>")
+
+
+def _origin(match: MemoryMatch, decoded: Decoded) -> str:
+    return f' origin="{_escaped(match.origin, decoded)}"' if match.origin else ""
+
+
+def _pair(match: MemoryMatch, decoded: Decoded, prefix: str) -> str:
+    texts = (("source", match.source), ("target", match.target))
+    return "".join(f"<{prefix}{name}>{_escaped(text, decoded)}</{prefix}{name}>" for name, text in texts)
+
+
+def _escaped(text: str, decoded: Decoded) -> str:
+    return escape(text, decoded.encoding, quote='"')

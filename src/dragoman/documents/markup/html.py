@@ -6,14 +6,15 @@ Everything else stays byte for byte. Text of a translation is escaped, so that i
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import check_pieces, located, splices, written
+from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.splice import Decoded, Splice, decode, read_again, spliced
 from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -32,9 +33,7 @@ def parse(path: Path, content: bytes) -> Document:
     """The texts of an HTML page by its bytes; `path` names it in errors."""
     decoded = decode(path, content, _encoding(path, content[:2048]))
     listed = html_pieces(decoded.text)
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in listed]
-    return Document(path, units, (decoded, listed))
+    return Document(path, located(decoded.text, listed), (decoded, listed))
 
 
 def _encoding(path: Path, head: bytes) -> str:
@@ -52,49 +51,56 @@ def _encoding(path: Path, head: bytes) -> str:
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The page with the translations in place of its texts and, if there are any, their language in `<html>`."""
     decoded, listed = document.skeleton
-    texts = list(translations)
-    changes = splices(decoded.text, listed, texts, lambda *change: written_html(decoded, *change))
+    escape = partial(escaped, encoding=decoded.encoding)
+    file.writelines(spliced(decoded, page_splices(document.path, decoded, listed, list(translations), options, escape)))
+
+
+def page_splices(
+    path: Path | str,
+    decoded: Decoded,
+    listed: Sequence[UnitSpan],
+    translations: Sequence[InlineText | None],
+    options: DocumentOptions,
+    escape: Callable[..., str],
+) -> list[Splice]:
+    """The translations of a page and, if there are any, their language; `escape(text, quote="")` writes text.
+
+    Raises DataError unless the page has, read again, the translations and the tags of its source.
+    """
+    changes = splices(decoded.text, listed, translations, lambda *change: written_html(escape, *change))
     if changes:
         changes = sorted([*changes, *_language(decoded.text, options.target)], key=lambda splice: splice.begin)
-        _check(document, texts, decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text)
-    file.writelines(spliced(decoded, changes))
+        content = read_again(path, decoded, changes)
+        check_pieces(path, listed, translations, html_pieces(content))
+        if _tags(content) != _tags(decoded.text):
+            raise DataError(f"{path}: its translation has other tags; nothing was written, please report it")
+    return changes
 
 
-def _check(document: Document, translations: list[InlineText | None], content: str) -> None:
-    """Raise DataError unless the page has the translations, and the tags of its source."""
-    decoded, listed = document.skeleton
-    expected = [(piece, new or piece.inline) for piece, new in zip(listed, translations, strict=True)]
-    check_pieces(document.path, expected, html_pieces(content))
-    tags = [
-        Counter((token.kind, token.name) for token in tokens(text) if token.name) for text in (decoded.text, content)
-    ]
-    if tags[0] != tags[1]:
-        raise DataError(f"{document.path}: its translation has other tags; nothing was written, please report it")
+def _tags(content: str) -> Counter[tuple[str, str]]:
+    return Counter((token.kind, token.name) for token in tokens(content) if token.name)
 
 
-def written_html(decoded: Decoded, piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
+def written_html(
+    escape: Callable[..., str], piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]
+) -> str:
     """A translation as HTML: between the tags of its source, or as the value of an attribute."""
     if not piece.where:
-        return written(piece, text, lambda part: escaped(decoded, part), source)
+        return written(piece, text, escape, source)
     quote = source(piece.begin, piece.begin + 1)
     quote = quote if quote in ("'", '"') else '"'
-    return quote + escaped(decoded, text.text).replace(quote, "&#39;" if quote == "'" else "&quot;") + quote
+    return quote + escape(text.text, quote=quote) + quote
 
 
-def escaped(decoded: Decoded, text: str) -> str:
-    """Text without markup; what the file's encoding has not got as a numeric reference."""
+def escaped(text: str, encoding: str, quote: str = "") -> str:
+    """Text without markup, in an attribute between `quote`s if given; what the encoding lacks becomes references."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")
-    return text.encode(decoded.encoding, "xmlcharrefreplace").decode(decoded.encoding)
+    text = text.replace(quote, "&#39;" if quote == "'" else "&quot;") if quote else text
+    return text.encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
 def _language(content: str, target: str) -> list[Splice]:
-    for token in tokens(content):
-        if token.kind == "start" and token.name == "html":
-            return [
-                Splice(begin, end, f'"{target}"')
-                for name, begin, end in attribute_spans(content, token)
-                if name in ("lang", "xml:lang")
-            ]
-        if token.kind == "start":
-            break
-    return []
+    """The languages that the outermost element declares."""
+    start = next((token for token in tokens(content) if token.kind == "start"), None)
+    attributes = attribute_spans(content, start) if start is not None and start.name == "html" else ()
+    return [Splice(begin, end, f'"{target}"') for name, begin, end in attributes if name in ("lang", "xml:lang")]

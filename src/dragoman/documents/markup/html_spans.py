@@ -81,20 +81,15 @@ class _Tokens(HTMLParser):
     def handle_entityref(self, name: str) -> None:
         self._add("reference", 0)
 
-    def handle_charref(self, name: str) -> None:
-        self._add("reference", 0)
+    handle_charref = handle_entityref
 
     def handle_comment(self, data: str) -> None:
         self._add("other", 0)
 
+    handle_pi = unknown_decl = handle_comment
+
     def handle_decl(self, decl: str) -> None:
         self._add("border", 0)
-
-    def handle_pi(self, data: str) -> None:
-        self._add("other", 0)
-
-    def unknown_decl(self, data: str) -> None:
-        self._add("other", 0)
 
 
 def tokens(content: str) -> list[HtmlToken]:

@@ -1,17 +1,206 @@
-"""LaTeX: paragraphs, headings, items, captions and notes. Formulas, references, code and the preamble stay."""
+"""LaTeX: paragraphs, headings, items, captions and notes. Formulas, references, code and the preamble stay.
 
+Nodes with positions by pylatexenc become runs between paragraphs, items, headings. No file is opened: `\\input` is a
+macro like any other that is not known to have prose.
+"""
+
+# ruff: noqa: SIM905
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import decode, spliced
-from dragoman.documents.markup.latex_spans import Spans
+from pylatexenc.latex2text import LatexNodes2Text
+from pylatexenc.latexwalker import LatexWalker
+
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import check_pieces, located, splices, written
+from dragoman.documents.core.spans import Item, UnitSpan, pieces
+from dragoman.documents.core.splice import decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
+
+# Macros whose last argument is text of the sentence, and those whose last argument is a unit by itself.
+_STYLES = frozenset(
+    "textbf textit emph textsf textsc textrm textup textsl textmd underline enquote mbox text href textcolor".split()
+)
+_HEADINGS = frozenset(
+    "part chapter section subsection subsubsection paragraph subparagraph title subtitle caption frametitle".split()
+)
+_NOTES = frozenset("footnote footnotetext thanks marginpar".split())
+_SPACES = frozenset([",", ";", ":", " ", "\n", "quad", "qquad", "enspace", "thinspace"])
+_ACCENTS = frozenset("'`^\"~=.cvuHkrbdt") | frozenset(
+    "ss ae AE oe OE o O aa AA l L i j dots ldots textellipsis".split()
+)
+# Environments without prose; a star may follow.
+_OPAQUE = frozenset(
+    "verbatim Verbatim lstlisting minted tikzpicture pgfpicture picture equation align alignat gather multline flalign "
+    "eqnarray displaymath math algorithm algorithmic filecontents thebibliography comment prooftree tikzcd".split()
+)
+_SPECIALS = {"~": "\xa0", "``": "“", "''": "”", "---": "—", "--": "–"}
+_PARAGRAPH = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)+")
+
+
+class Spans:
+    """The pieces of a LaTeX file, found while its nodes are visited."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.items: list[Item] = []
+        self.found: list[UnitSpan] = []
+        # Nodes before this position belong to something that is left alone.
+        self.end = 0
+        # How many tables the node is inside of.
+        self.tabular = 0
+        walker = LatexWalker(content, tolerant_parsing=True)
+        nodes, _, _ = walker.get_latex_nodes(pos=0)
+        inside = [node for node in nodes if _name(node) == "document"]
+        # Above the document only its title is text.
+        self._visit([node for node in nodes if _name(node) in _HEADINGS] + inside if inside else nodes)
+        self._close()
+        self.found.sort(key=lambda piece: (piece.begin, -piece.end))
+
+    def _close(self, where: str = "") -> None:
+        if self.items:
+            self.found += [replace(piece, where=where) for piece in pieces(self.items, self.content)]
+        self.items = []
+
+    def _visit(self, nodes: Sequence[Any]) -> None:
+        for node in nodes:
+            if node is None or node.pos < self.end:
+                continue
+            kind = type(node).__name__
+            begin, end = node.pos, node.pos + node.len
+            if kind == "LatexCharsNode":
+                self._text(begin, end)
+            elif kind == "LatexMathNode" and node.displaytype == "inline":
+                self.items.append(Item("protected", begin, end, self.content[begin:end]))
+            elif kind == "LatexMacroNode":
+                self._macro(node, begin, end)
+            elif kind == "LatexGroupNode":
+                self._span(node, begin, end, "group")
+            elif kind == "LatexEnvironmentNode":
+                self._environment(node)
+            elif kind == "LatexSpecialsNode" and node.specials_chars in _SPECIALS:
+                self.items.append(Item("text", begin, end, _SPECIALS[node.specials_chars]))
+            else:
+                # A comment, a displayed formula, the next cell of a table.
+                self._close()
+
+    def _text(self, begin: int, end: int) -> None:
+        at = begin
+        for match in _PARAGRAPH.finditer(self.content, begin, end):
+            self.items.append(Item("text", at, match.start(), self.content[at : match.start()]))
+            self._close()
+            at = match.end()
+        self.items.append(Item("text", at, end, self.content[at:end]))
+
+    def _macro(self, node: Any, begin: int, end: int) -> None:
+        name = node.macroname
+        listed = (node.nodeargd.argnlist if node.nodeargd else None) or []
+        arguments = [argument for argument in listed if argument is not None]
+        last = arguments[-1] if arguments else None
+        group = last if type(last).__name__ == "LatexGroupNode" else None
+        if name in _HEADINGS | _NOTES and group is None:
+            group = self._following(end)
+        if name in _STYLES and group is None:
+            group = self._following(end)
+        if name in _STYLES and group is not None:
+            self._span(group, begin, max(end, group.pos + group.len), name)
+        elif name in _HEADINGS and group is not None:
+            self._close()
+            self._inside(group, "")
+            self._skip(max(end, group.pos + group.len))
+        elif name in _NOTES and group is not None:
+            outer, self.items = self.items, []
+            self._inside(group, "note")
+            stop = max(end, group.pos + group.len)
+            self.items = [*outer, Item("alone", begin, stop)]
+            self._skip(stop)
+        elif name == "item" or (name == "\\" and not arguments and self.tabular):
+            self._close()
+            for argument in arguments:
+                self._inside(argument, "")
+            self._skip(end)
+        elif name == "\\":
+            self.items.append(Item("break", begin, end, "\n"))
+        elif name in _SPACES or name in _ACCENTS or name in "%&$#_{}":
+            self.items.append(Item("text", begin, end, self._character(node, name)))
+        else:
+            stop = self._arguments(end) if re.search(r"[A-Za-z*}\]]\s*$", self.content[begin:end]) else end
+            self.items.append(Item("alone", begin, stop))
+            self._skip(stop)
+
+    def _character(self, node: Any, name: str) -> str:
+        if name in _SPACES:
+            return " "
+        if name in "%&$#_{}":
+            return str(name)
+        space = self.content[node.pos : node.pos + node.len]
+        return str(LatexNodes2Text().nodelist_to_text([node])).strip() + (" " if space[-1:].isspace() else "")
+
+    def _following(self, end: int) -> Any:
+        """The group right after a macro that the parser does not know."""
+        if self.content[end : end + 1] != "{":
+            return None
+        nodes, _, _ = LatexWalker(self.content, tolerant_parsing=True).get_latex_nodes(pos=end, read_max_nodes=1)
+        return nodes[0] if nodes and type(nodes[0]).__name__ == "LatexGroupNode" else None
+
+    def _inside(self, group: Any, where: str) -> None:
+        outer_end, self.end = self.end, 0
+        self._visit(getattr(group, "nodelist", []))
+        self._close(where)
+        self.end = outer_end
+
+    def _span(self, group: Any, begin: int, end: int, name: str) -> None:
+        """A group whose text belongs to the sentence: `\\emph{` opens it, `}` closes it."""
+        first, last = group.pos + 1, group.pos + group.len - 1
+        if self.content[last : last + 1] != "}":
+            # It is not closed: where it ends is unknown.
+            self._close()
+            self._skip(end)
+            return
+        self.items.append(Item("open", begin, first, name))
+        self._visit(group.nodelist)
+        self.items.append(Item("close", last, last + 1, name))
+        self._skip(end)
+
+    def _environment(self, node: Any) -> None:
+        self._close()
+        name = node.environmentname.rstrip("*")
+        stop = node.pos + node.len
+        if name not in _OPAQUE and self.content[node.pos : stop].endswith("}"):
+            first = self.content.index("}", node.pos) + 1
+            self._skip(self._arguments(first))
+            self.tabular += name.startswith(("tabular", "longtable", "tabbing", "array"))
+            self._visit(node.nodelist)
+            self.tabular -= name.startswith(("tabular", "longtable", "tabbing", "array"))
+            self._close()
+        self._skip(stop)
+
+    def _arguments(self, at: int) -> int:
+        """Where the arguments end that follow without a space."""
+        while self.content[at : at + 1] in ("[", "{"):
+            closing = {"[": "]", "{": "}"}[self.content[at]]
+            depth = 0
+            for index in range(at, min(at + 2000, len(self.content))):
+                character = self.content[index]
+                depth += (character == self.content[at]) - (character == closing)
+                if depth == 0:
+                    at = index + 1
+                    break
+            else:
+                break
+        return at
+
+    def _skip(self, end: int) -> None:
+        self.end = max(self.end, end)
+
+
+def _name(node: Any) -> str:
+    return str(getattr(node, "environmentname", "") or getattr(node, "macroname", ""))
+
 
 _ESCAPES = {
     "\\": "\\textbackslash{}",
@@ -30,9 +219,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     """The prose of a LaTeX file. Raises DataError for a file that is nested too deeply."""
     decoded = decode(path, path.read_bytes())
     listed = _pieces(path, decoded.text)
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in listed]
-    return Document(path, units, (decoded, listed))
+    return Document(path, located(decoded.text, listed), (decoded, listed))
 
 
 def _pieces(path: Path, content: str) -> list[UnitSpan]:
@@ -48,9 +235,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     texts = list(translations)
     changes = splices(decoded.text, listed, texts, _written)
     if changes:
-        again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-        expected = [(piece, new or piece.inline) for piece, new in zip(listed, texts, strict=True)]
-        check_pieces(document.path, expected, _pieces(document.path, again))
+        again = _pieces(document.path, read_again(document.path, decoded, changes))
+        check_pieces(document.path, listed, texts, again)
     file.writelines(spliced(decoded, changes))
 
 

@@ -4,22 +4,22 @@ What is written is parsed again. A unit that would change the blocks of the file
 it was meant, is written with more escapes, then with tags of HTML, and if that does not help stays untranslated.
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import located, splices, written
+from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, has_words, pieces
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
-from dragoman.documents.markup.front_matter import front_matter, quoted
-from dragoman.documents.markup.html import written_html
+from dragoman.documents.markup.html import escaped, written_html
 from dragoman.documents.markup.html_spans import html_pieces
-from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, parser
-from dragoman.documents.markup.markdown_inline import items_of
+from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, items_of, parser
 from dragoman.text.words.inline import Code, InlineText
 
 _ESCAPES = re.compile(
@@ -46,7 +46,6 @@ class _Parsed:
     lost: list[str]
 
     def kind(self, index: int) -> str:
-        """The kind of the block of a piece."""
         return self.kinds[self.blocks[index]] if self.blocks[index] >= 0 else "front matter"
 
 
@@ -59,25 +58,24 @@ def parse(path: Path, content: bytes) -> Document:
     """The texts of a Markdown file by its bytes; `path` names it in errors."""
     decoded = decode(path, content)
     parsed = _parsed(decoded.text)
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in parsed.pieces]
-    return Document(path, units, (decoded, parsed), tuple(parsed.lost))
+    return Document(path, located(decoded.text, parsed.pieces), (decoded, parsed), tuple(parsed.lost))
 
 
 def _parsed(content: str) -> _Parsed:
     made = parser()
     skipped, front = front_matter(content)
     blocks = Blocks(made, content, skipped)
-    located = [(piece, -1) for piece in front]
+    spans = [(piece, -1) for piece in front]
     kinds, markup = [], []
     for number, block in enumerate(blocks):
         inside, signature = _inside(made, content, block, blocks.env)
-        located += [(piece, number) for piece in inside]
+        spans += [(piece, number) for piece in inside]
         kinds.append(block.kind)
         markup.append(signature)
-    located.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
-    spans, numbers = [span for span, _ in located], [number for _, number in located]
-    return _Parsed(spans, numbers, kinds, markup, blocks.shape, blocks.lost)
+    spans.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
+    return _Parsed(
+        [span for span, _ in spans], [number for _, number in spans], kinds, markup, blocks.shape, blocks.lost
+    )
 
 
 def _inside(made: Any, content: str, block: MarkdownBlock, env: dict[str, Any]) -> tuple[list[UnitSpan], list[Any]]:
@@ -116,6 +114,7 @@ class _Writer:
         self.indices = {id(piece): index for index, piece in enumerate(parsed.pieces)}
         self.ways = dict.fromkeys(range(len(translations)), 0)
         self.given_up: list[int] = []
+        self.escape = partial(escaped, encoding=decoded.encoding)
 
     def changes(self) -> list[Splice]:
         """The replacements, after as many readings as are needed."""
@@ -162,7 +161,7 @@ class _Writer:
 
     def _write(self, piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
         index = self.indices[id(piece)]
-        escaped, tags = _WAYS[self.ways[index]]
+        cautious, tags = _WAYS[self.ways[index]]
         if piece.where == "front matter":
             return quoted(text.text, source(piece.begin, piece.begin + 1))
         if piece.where == "title":
@@ -170,11 +169,11 @@ class _Writer:
         if piece.where == "text of an image":
             return _SPECIAL.sub(r"\\\g<0>", " ".join(text.text.split()))
         if piece.where or self.parsed.kind(index) == "html_block":
-            return written_html(self.decoded, piece, text, source)
+            return written_html(self.escape, piece, text, source)
         instead = _markup(piece, self.decoded.text, tags)
 
         def escape(part: str) -> str:
-            part = (_SPECIAL if escaped else _ESCAPES).sub(lambda match: "".join("\\" + c for c in match[0]), part)
+            part = (_SPECIAL if cautious else _ESCAPES).sub(lambda match: "".join("\\" + c for c in match[0]), part)
             part = _NUMBER.sub(r"\1\\\2", part)
             return re.sub(r"(?<!\\)\|", r"\\|", part) if self.parsed.kind(index) == "cell" else part
 
@@ -214,3 +213,51 @@ def _tight(text: InlineText) -> InlineText:
 def _words(text: InlineText) -> list[str]:
     # The title of an admonition has no double quotes.
     return text.text.replace('"', "'").split()
+
+
+_FENCED = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<lines>(?:.*(?:\n|$))*?)(?P=fence)[ \t]*(?:\r?\n|$)")
+_VALUE = re.compile(
+    r"""^(?:title|description|summary|subtitle|excerpt|tagline|short_title|sidebar_label)[ \t]*[:=][ \t]*
+    (?P<value>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'|[^\s"'|>&*!\[{#%@`][^\r\n]*?)[ \t]*\r?$""",
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+# A YAML scalar that needs no quotes.
+_PLAIN = re.compile(r"[^\W\d_](?:[^:#\n\"]|:(?=\S)|(?<=\S)#)*")
+_WORD = re.compile(r"(?:yes|no|on|off|true|false|null|y|n)$", re.IGNORECASE)
+
+
+def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
+    """How many lines the front matter has, and its texts."""
+    match = _FENCED.match(content)
+    if match is None:
+        return 0, []
+    return content.count("\n", 0, match.end()), list(_pieces(content, *match.span("lines")))
+
+
+def _pieces(content: str, begin: int, end: int) -> Iterator[UnitSpan]:
+    for match in _VALUE.finditer(content, begin, end):
+        text = _text(match["value"])
+        if text is not None and has_words([Item("text", 0, 0, text)]):
+            yield UnitSpan(*match.span("value"), InlineText(text), where="front matter")
+
+
+def _text(value: str) -> str | None:
+    """The text of a scalar; None if it is no simple string."""
+    if value[0] == "'":
+        return value[1:-1].replace("''", "'")
+    if value[0] == '"':
+        try:
+            return str(json.loads(value))
+        except ValueError:
+            return None
+    return value if _PLAIN.fullmatch(value) and not _WORD.match(value) else None
+
+
+def quoted(text: str, before: str) -> str:
+    """A text as a scalar, with the quotes that the value had `before`, or with some if it needs them."""
+    text = " ".join(text.split())
+    if before[0] == "'":
+        return "'" + text.replace("'", "''") + "'"
+    if before[0] != '"' and _text(text or " ") == text:
+        return text
+    return json.dumps(text, ensure_ascii=False)

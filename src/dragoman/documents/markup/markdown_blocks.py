@@ -1,18 +1,239 @@
-"""The blocks of a Markdown file by markdown-it-py, and where the lines of each are in the file.
+"""A Markdown file by markdown-it-py: its blocks, and inside of them which characters are text, markup or fixed.
 
 Blocks of extensions that plain Markdown would take for text are kept apart: formulas, admonitions, notes, containers.
+Every rule inside of a paragraph is watched: what it took of the source is recorded, because its tokens have no
+positions.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from dragoman.documents.markup.markdown_inline import watched
+from dragoman.documents.core.spans import Item, UnitSpan, has_words
+from dragoman.documents.markup.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
+from dragoman.text.words.inline import InlineText
+
+# What extensions of Markdown give a meaning, and no translation changes. Hidden are notes, alerts, tasks, attributes
+# and symbols; shown are formulas, variables and roles. Lengths are bounded: no text is scanned twice.
+_FIXED = re.compile(
+    r"""(?P<hidden>
+        \[\^[^\]\s]{1,80}\] | \[!\w{1,20}\] | (?<![^\n])\[[ xX]\](?=\s)
+      | \{:?[ ]?[.#][^{}\n]{0,200}\} | (?<![A-Za-z0-9_:]):[a-z][a-z0-9_+-]{0,60}:(?![A-Za-z0-9_:`])
+    )|(?P<shown>
+        \$\$.{1,3000}?\$\$ | (?<![A-Za-z0-9\\$])\$(?![\s$])(?:[^$\\\n]|\\.){1,300}?(?<!\s)\$(?![\d$])
+      | \\\(.{1,300}?\\\) | \{\{.{0,200}?\}\} | \{%.{0,300}?%\} | :[A-Za-z][\w-]{0,40}:`[^`\n]{0,200}`
+      | \{[\w:-]{1,40}\}`[^`\n]{0,200}`
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
+_VOID = frozenset(["img", "wbr", "input", "hr"])
+_STYLES = {"em": "em", "strong": "strong", "s": "s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one rule took of the source, with the tokens that it made."""
+
+    rule: str
+    begin: int
+    end: int
+    tokens: tuple[Any, ...]
+    label: int = 0
+    """Where the text of a link or an image ends."""
+
+
+def watched(parser: MarkdownIt) -> MarkdownIt:
+    """The parser with rules that record what they take in `env["taken"]`, of the text that is `env["whole"]`."""
+    parser.inline.ruler.before("newline", "fixed", _fixed)
+    for rule in parser.inline.ruler.__rules__:
+        rule.fn = _recorded(rule.name, rule.fn)
+    return parser
+
+
+def _fixed(state: StateInline, silent: bool) -> bool:
+    match = _FIXED.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.push(str(match.lastgroup), "", 0)
+    state.pos = match.end()
+    return True
+
+
+def _recorded(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    def record(state: StateInline, silent: bool) -> bool:
+        begin, before, label = state.pos, len(state.tokens), 0
+        if not silent and (bracket := {"link": begin, "image": begin + 1}.get(name)) is not None:
+            if state.src[begin] not in "[!" or state.src[bracket : bracket + 1] != "[":
+                return False
+            label = state.md.helpers.parseLinkLabel(state, bracket, name == "link")
+            state.pos = begin
+        taken = rule(state, silent)
+        # The text of an image is parsed as a text of its own.
+        if taken and not silent and state.src is state.env.get("whole"):
+            state.env["taken"].append(Taken(name, begin, state.pos, tuple(state.tokens[before:]), label))
+        return taken
+
+    return record
+
+
+def items_of(parser: MarkdownIt, content: str, env: dict[str, Any]) -> tuple[list[Item], list[UnitSpan]]:
+    """The items of a paragraph and the units inside its markup (an image's text), with positions in `content`."""
+    env = env | {"whole": content, "taken": []}
+    parser.inline.parse(content, parser, env, [])
+    marks: list[Item] = []
+    inner: list[UnitSpan] = []
+    for taken in env["taken"]:
+        marks += _marks(content, taken)
+        inner += _inner(content, taken)
+    marks.sort(key=lambda item: (item.begin, item.end))
+    items: list[Item] = []
+    at = 0
+    for item in [*marks, Item("alone", len(content), len(content))]:
+        text = content[at : item.begin].rstrip(" \t") if item.kind == "break" else content[at : item.begin]
+        if text:
+            items.append(Item("text", at, at + len(text), text))
+        items.append(Item("break", at + len(text), item.end, item.text) if item.kind == "break" else item)
+        at = max(at, item.end)
+    items = _highlighted(_breaks(_copied(items[:-1], content)))
+    return items, [piece for piece in inner if any(item.begin <= piece.begin < item.end for item in items)]
+
+
+def _marks(content: str, taken: Taken) -> Iterator[Item]:
+    begin, end = taken.begin, taken.end
+    kinds = [token.type for token in taken.tokens]
+    if taken.rule in ("emphasis", "strikethrough"):
+        yield from _delimiters(taken)
+    elif taken.rule in ("newline", "escape") and ("softbreak" in kinds or "hardbreak" in kinds):
+        yield Item("break", begin, end, "\n" if "hardbreak" in kinds else " ")
+    elif taken.rule == "link":
+        yield Item("open", begin, begin + 1, "a")
+        yield Item("close", taken.label, end, "a")
+    elif taken.rule == "image" or "hidden" in kinds:
+        yield Item("alone", begin, end)
+    elif taken.rule == "autolink" or "code_inline" in kinds or "shown" in kinds:
+        yield Item("protected", begin, end, content[begin:end])
+    elif taken.rule in ("entity", "escape"):
+        yield Item(
+            "text", begin, end, unescape(content[begin:end]) if taken.rule == "entity" else content[begin + 1 : end]
+        )
+    elif taken.rule == "html_inline":
+        yield _tag(content[begin:end], begin, end)
+
+
+def _delimiters(taken: Taken) -> Iterator[Item]:
+    """The delimiters of a run that became tags. A strong one has two characters, before or after its token's own."""
+    length = taken.end - taken.begin
+    delimiters = taken.tokens[-length:] if taken.rule == "emphasis" else taken.tokens[-((length + 1) // 2) :]
+    at = taken.begin
+    for token in delimiters:
+        size = 1 if taken.rule == "emphasis" or (length % 2 and token is delimiters[0]) else 2
+        name, _, kind = token.type.partition("_")
+        if name in _STYLES and kind in ("open", "close"):
+            begin = at - 1 if name == "strong" and kind == "open" else at
+            end = at + 2 if name == "strong" and kind == "close" else at + size
+            yield Item("open" if kind == "open" else "close", begin, end, _STYLES[name])
+        at += size
+
+
+def _tag(text: str, begin: int, end: int) -> Item:
+    match = _TAG.match(text)
+    name = match[2].lower() if match else ""
+    if name == "br":
+        return Item("break", begin, end, "\n")
+    if match is None or name in _VOID or text.endswith("/>"):
+        return Item("alone", begin, end)
+    return Item("close" if match[1] else "open", begin, end, name)
+
+
+def _inner(content: str, taken: Taken) -> Iterator[UnitSpan]:
+    if taken.rule == "html_inline":
+        for token in tokens(content[taken.begin : taken.end])[:1]:
+            for piece in attribute_pieces(content[taken.begin : taken.end], token):
+                yield piece.moved(taken.begin)
+    elif taken.rule == "image":
+        begin, end = taken.begin + 2, taken.label
+        text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", content[begin:end])
+        if "\n" not in text and text.strip() == text and has_words([Item("text", begin, end, text)]):
+            yield UnitSpan(begin, end, InlineText(text), where="text of an image")
+
+
+def _copied(items: list[Item], content: str) -> list[Item]:
+    """The items with elements of HTML that are copied as a whole: a formula, a key of the keyboard."""
+    merged: list[Item] = []
+    skip = 0
+    for index, item in enumerate(items):
+        if index < skip:
+            continue
+        last = index
+        if item.kind == "open" and (item.text in OPAQUE or item.text in SHOWN):
+            ends = (at for at in range(index, min(len(items), index + 200)) if items[at].kind == "close")
+            last = next((at for at in ends if items[at].text == item.text), index)
+        inside = items[index + 1 : last]
+        if last == index:
+            merged.append(item)
+        elif item.text in SHOWN and inside and all(inner.kind == "text" for inner in inside):
+            span = (item.end, items[last].begin)
+            merged += [item, Item("protected", *span, content[slice(*span)]), items[last]]
+        else:
+            merged.append(Item("alone", item.begin, items[last].end, item.text))
+        skip = last + 1
+    return merged
+
+
+_SENTENCE_END = re.compile(r"[.!?:;。！？…][\"')\]»”’*_]*$")
+
+
+def _breaks(items: list[Item]) -> list[Item]:
+    """Line ends of the source are spaces, unless each ends a sentence: then a translation has them too."""
+    soft = [index for index, item in enumerate(items) if item.kind == "break" and item.text == " "]
+    broken = all(
+        index and items[index - 1].kind == "text" and _SENTENCE_END.search(items[index - 1].text) for index in soft
+    )
+    for index in soft:
+        item = items[index]
+        items[index] = Item("break", item.begin, item.end, "\n") if broken else Item("text", item.begin, item.end, " ")
+        following = items[index + 1] if index + 1 < len(items) else item
+        if following.kind == "text" and (marker := re.match(r":[ \t]+", following.text)):
+            # The definition of a term is a unit of its own, as after two breaks.
+            at = following.begin + marker.end()
+            items[index] = Item("break", item.begin, item.end, "\n")
+            items[index + 1] = Item("text", at, following.end, following.text[marker.end() :])
+            items.insert(index + 1, Item("break", following.begin, at, "\n"))
+            return _breaks(items)
+    return items
+
+
+def _highlighted(items: list[Item]) -> list[Item]:
+    """The items with `==` as tags, where there is an even number of them."""
+    parts: list[Item] = []
+    for item in items:
+        if item.kind != "text" or len(item.text) != item.end - item.begin:
+            parts.append(item)
+            continue
+        at = item.begin
+        for part in re.split("(==)", item.text):
+            parts.append(Item("open" if part == "==" else "text", at, at + len(part), "mark" if part == "==" else part))
+            at += len(part)
+    count = sum(item.text == "mark" and item.end - item.begin == 2 for item in parts)
+    if count == 0 or count % 2:
+        return items
+    tagged = [item for item in parts if item.end > item.begin]
+    opened = False
+    for index, item in enumerate(tagged):
+        if item.kind == "open" and item.text == "mark" and item.end - item.begin == 2:
+            tagged[index] = Item("close" if opened else "open", item.begin, item.end, "mark")
+            opened = not opened
+    return tagged
+
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _ROWS = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.spans import Item, LineNumbers, pieces
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import located, splices, written
+from dragoman.documents.core.spans import Item, pieces
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html_spans import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
 from dragoman.documents.xml.spans import text_items
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 
 # XLIFF's, besides those of HTML.
@@ -67,17 +67,15 @@ def parse(path: Path, content: bytes, tags: Tags) -> Document:
     """
     decoded, root = _read(path, content)
     reader = _MarkupReader(decoded.text, root, tags)
-    listed = [piece for run in reader.runs() for piece in pieces(run, decoded.text)]
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}") for piece in listed]
-    return Document(path, units, (decoded, root, listed))
+    listed = [piece for run in reader.runs for piece in pieces(run, decoded.text)]
+    return Document(path, located(decoded.text, listed), (decoded, root, listed))
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The XML with the translations in place of its texts. Raises LostTags if a tag of the source would be missing."""
     decoded, root, listed = document.skeleton
     changes = splices(
-        decoded.text, listed, translations, lambda piece, text, source: written(piece, text, _escaped, source)
+        decoded.text, listed, translations, lambda piece, text, source: written(piece, text, escape, source)
     )
     content = b"".join(spliced(decoded, changes))
     again, other = _read(document.path, content)
@@ -95,10 +93,6 @@ def _read(path: Path, content: bytes) -> tuple[Decoded, Element]:
     return decoded, replace(root, name="", opened=root.begin, closing=root.end, children=[root])
 
 
-def _escaped(text: str) -> str:
-    return escape(writable(text))
-
-
 def _tags(decoded: Decoded, root: Element) -> Counter[str]:
     """How often there is each start tag, as it is written."""
     return Counter(decoded.text[element.begin : element.opened] for element in root.walk() if element.name)
@@ -111,33 +105,30 @@ class _MarkupReader:
         self.text, self.root, self.tags = text, root, tags
         self._in_text = self._names_in_text() if tags.outline else set()
         ignored = [element for element in root.walk() if element.name in tags.ignored]
-        texts = {(self._raw(element), self._ignored_text(element)) for element in ignored}
+        texts = {(text[element.begin : element.end], self._ignored_text(element)) for element in ignored}
         self._seen = Counter(seen for _, seen in texts)
-        self._runs: list[list[Item]] = [[]]
-
-    def runs(self) -> list[list[Item]]:
+        self.runs: list[list[Item]] = [[]]
         """The items between two borders."""
-        self._collect(self.root)
-        return self._runs
+        self._collect(root)
 
     def _collect(self, element: Element) -> None:
         at = element.opened
         for child in element.children:
-            self._runs[-1] += text_items(self.text, at, child.begin, lines=self.tags.lines)
+            self.runs[-1] += text_items(self.text, at, child.begin, lines=self.tags.lines)
             if child.name in self.tags.ignored:
-                self._runs[-1].append(self._ignored(child))
+                self.runs[-1].append(self._ignored(child))
             elif self._is_border(child.name):
-                self._runs.append([])
+                self.runs.append([])
                 self._collect(child)
-                self._runs.append([])
+                self.runs.append([])
             elif not child.children and not self.text[child.opened : child.closing].strip():
-                self._runs[-1].append(Item("alone", child.begin, child.end, child.name))
+                self.runs[-1].append(Item("alone", child.begin, child.end, child.name))
             else:
-                self._runs[-1].append(Item("open", child.begin, child.opened, child.name))
+                self.runs[-1].append(Item("open", child.begin, child.opened, child.name))
                 self._collect(child)
-                self._runs[-1].append(Item("close", child.closing, child.end, child.name))
+                self.runs[-1].append(Item("close", child.closing, child.end, child.name))
             at = child.end
-        self._runs[-1] += text_items(self.text, at, element.closing, lines=self.tags.lines)
+        self.runs[-1] += text_items(self.text, at, element.closing, lines=self.tags.lines)
 
     def _is_border(self, name: str) -> bool:
         if name in self.tags.splitting or not self.tags.outline or name in self.tags.non_splitting:
@@ -172,6 +163,3 @@ class _MarkupReader:
 
     def _ignored_text(self, element: Element) -> str:
         return " ".join(plain_text(self.text, element).split())
-
-    def _raw(self, element: Element) -> str:
-        return self.text[element.begin : element.end]

@@ -14,10 +14,10 @@ from typing import IO, Any
 from docutils import nodes
 from docutils.core import publish_doctree
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import splices, written
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import located, splices, written
 from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
-from dragoman.documents.core.splice import Splice, decode, spliced
+from dragoman.documents.core.splice import Splice, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -53,10 +53,8 @@ def read(path: Path, options: DocumentOptions) -> Document:
     decoded = decode(path, path.read_bytes())
     tree = _tree(path, decoded.text)
     listed, lost = _located(decoded.text, tree)
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}") for piece in listed]
     notices = (f"{lost} texts cannot be located in the file and stay untranslated",) if lost else ()
-    return Document(path, units, (decoded, listed, _shape(tree)), notices)
+    return Document(path, located(decoded.text, listed), (decoded, listed, _shape(tree)), notices)
 
 
 def _tree(path: Path, content: str) -> Any:
@@ -89,7 +87,7 @@ def _located(content: str, tree: Any) -> tuple[list[UnitSpan], int]:
     ends = [match.start() for match in re.finditer("\n", content)]
     spans = list(zip([0, *(end + 1 for end in ends)], [*ends, len(content)], strict=True))
     stripped = [content[begin:end].strip() for begin, end in spans]
-    located: list[UnitSpan] = []
+    spans_of_units: list[UnitSpan] = []
     lost = at = 0
     for node in _texts(tree):
         wanted = [line.strip() for line in node.rawsource.split("\n")]
@@ -101,8 +99,8 @@ def _located(content: str, tree: Any) -> tuple[list[UnitSpan], int]:
         at = first + len(wanted)
         begin = spans[first][0] + content[slice(*spans[first])].rstrip().rindex(wanted[0])
         end = spans[at - 1][0] + len(content[slice(*spans[at - 1])].rstrip())
-        located += pieces(list(_items(content, begin, end)), content)
-    return located, lost
+        spans_of_units += pieces(list(_items(content, begin, end)), content)
+    return spans_of_units, lost
 
 
 def _first(lines: list[str], wanted: list[str], at: int) -> int | None:
@@ -149,7 +147,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         return sorted([*made, *_underlines(decoded.text, made)], key=lambda splice: splice.begin)
 
     def fits(count: int) -> bool:
-        content = decode(document.path, b"".join(spliced(decoded, changes(count))), decoded.encoding).text
+        content = read_again(document.path, decoded, changes(count))
         tree = _tree(document.path, content)
         return _shape(tree) == shape and len(_located(content, tree)[0]) == len(listed)
 

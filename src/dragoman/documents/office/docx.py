@@ -5,12 +5,12 @@ Tracked deletions, instructions of fields and equations stay as they are.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.docx_runs import tokens_of
-from dragoman.documents.office.docx_write import build
+from dragoman.documents.office.docx_runs import tokens_of, write_paragraph
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, slots_in, title_parts
 from dragoman.documents.office.paragraphs import slot
@@ -66,17 +66,14 @@ def _story(where: str, options: DocumentOptions) -> Callable[[Any], Iterator[Slo
     def slots(root: Any) -> Iterator[Slot]:
         number = 0
 
-        def make(paragraph: Any) -> Slot | None:
+        def make(paragraph: Any) -> list[Slot]:
             nonlocal number
             number += 1
-            return slot(
-                tokens_of(paragraph),
-                f"{where}paragraph {number}",
-                lambda tokens: build(paragraph, tokens, options.target),
-            )
+            location = f"{where}paragraph {number}"
+            return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=options.target))
 
         prefix = root.tag[1 : root.tag.index("}")]
-        yield from slots_in(root, make, "p", prefix)
+        yield from slots_in(root, make, prefix)
 
     return slots
 

@@ -1,14 +1,18 @@
-"""A paragraph of Word (`w:p`) ↔ `documents.office.tokens`."""
+"""A paragraph of Word (`w:p`) ↔ `documents.office.tokens`, written in the direction of its language."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.documents.office.ooxml import RunStyle, style_key
-from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
+from lxml import etree
 
-XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, is_east_asian, language_tag, style_key
+from dragoman.documents.office.parts import local
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words, build
+from dragoman.documents.xml.text import writable
+from dragoman.text.words.script import is_right_to_left
+
 # Run properties that no reader sees, or that hold for one language.
 IGNORED = frozenset({"lang", "noProof", "rPrChange", "ins", "del", "bCs", "iCs", "szCs", "webHidden", "snapToGrid"})
 PROPERTIES = {"pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "dirPr", "bdoPr", "rPr"}
@@ -97,9 +101,10 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
     out = list[Token | _Mark]()
     for token in tokens:
         out.append(token)
-        begin = _last_begin(out) if isinstance(token, _Mark) and token.kind == "end" else None
-        if begin is not None:
-            out[begin:] = _field(out[begin:])
+        if isinstance(token, _Mark) and token.kind == "end":
+            begins = [at for at, mark in enumerate(out) if isinstance(mark, _Mark) and mark.kind == "begin"]
+            if begins:
+                out[begins[-1] :] = _field(out[begins[-1] :])
     # A field that ends in a later paragraph: up to its separator nothing is text of the document.
     inside, rest = False, list[Token]()
     for token in out:
@@ -109,11 +114,6 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
         else:
             rest.append(Alone(token.elements, "field") if inside and isinstance(token, Words) else token)
     return rest
-
-
-def _last_begin(tokens: list[Token | _Mark]) -> int | None:
-    marks = [(index, token.kind) for index, token in enumerate(tokens) if isinstance(token, _Mark)]
-    return next((index for index, kind in reversed(marks) if kind == "begin"), None)
 
 
 def _field(tokens: list[Token | _Mark]) -> list[Token]:
@@ -141,3 +141,100 @@ def _elements(tokens: list[Token | _Mark]) -> tuple[Any, ...]:
         if outside:
             out += [token.element] if isinstance(token, _Mark) else token.elements
     return tuple(out)
+
+
+def write_paragraph(paragraph: Any, tokens: list[Token], language: str) -> None:
+    """Write the content of a paragraph. Elements of a run get a run of their own with its properties."""
+
+    def add_text(parent: Any, token: Words) -> None:
+        parent.append(_text_run(paragraph, token, language))
+
+    _set_direction(paragraph, language)
+    build(paragraph, tokens, _clear, add_text, _in_run)
+
+
+# What follows `w:bidi` in paragraph properties, and `w:rtl` in those of a run.
+_AFTER_BIDI = frozenset(
+    """adjustRightInd snapToGrid spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection
+    textAlignment textboxTightWrap outlineLvl divId cnfStyle rPr sectPr pPrChange""".split()  # noqa: SIM905
+)
+_AFTER_RTL = frozenset({"cs", "em", "lang", "eastAsianLayout", "specVanish", "oMath", "rPrChange"})
+
+
+def _set_direction(paragraph: Any, language: str) -> None:
+    """Write a paragraph from right to left if its language is, and only then."""
+    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
+    properties = next(paragraph.iterchildren(f"{prefix}pPr"), None)
+    if properties is None and is_right_to_left(language):
+        properties = etree.Element(f"{prefix}pPr")
+        paragraph.insert(0, properties)
+    if properties is not None:
+        _set_flag(properties, f"{prefix}bidi", _AFTER_BIDI, is_right_to_left(language))
+
+
+def _set_flag(properties: Any, tag: str, after: Collection[str], is_set: bool) -> None:
+    """Set a property that is there or not, before those of `after`, or take it away."""
+    for child in list(properties.iterchildren(tag)):
+        properties.remove(child)
+    if is_set:
+        later = [at for at, child in enumerate(properties) if local(child) in after]
+        properties.insert(later[0] if later else len(properties), etree.Element(tag))
+
+
+def _clear(container: Any) -> None:
+    for child in list(container):
+        if local(child) not in PROPERTIES and local(child) != "sdtContent":
+            container.remove(child)
+
+
+def _in_run(element: Any) -> Any:
+    """An element as a paragraph can hold it."""
+    run = element.getparent()
+    if run is None or local(run) != "r":
+        return element
+    new = etree.Element(run.tag)
+    new.extend(deepcopy(properties) for properties in run.iterchildren("{*}rPr"))
+    new.append(element)
+    element.tail = None
+    return new
+
+
+def _text_run(paragraph: Any, token: Words, language: str) -> Any:
+    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
+    run = etree.Element(f"{prefix}r")
+    style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
+    properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
+    _set_flag(properties, f"{prefix}rtl", _AFTER_RTL, is_right_to_left(language))
+    _set_language(properties, prefix, language)
+    run.append(properties)
+    text = etree.SubElement(run, f"{prefix}t")
+    text.text = writable(token.text)
+    if token.text != " ".join(token.text.split()):
+        text.set(XML_SPACE, "preserve")
+    return run
+
+
+# What follows `w:lang` in run properties.
+_AFTER_LANGUAGE = {"eastAsianLayout", "specVanish", "oMath", "rPrChange"}
+
+
+def _set_language(properties: Any, prefix: str, language: str) -> None:
+    """Name the language of a run, and that its signs are those of an East Asian font, or not."""
+    asian = is_east_asian(language)
+    fonts = list(properties.iterchildren(f"{prefix}rFonts"))
+    if asian and not fonts:
+        fonts = [etree.Element(f"{prefix}rFonts")]
+        properties.insert(len(list(properties.iterchildren(f"{prefix}rStyle"))), fonts[0])
+    for child in fonts:
+        if asian:
+            child.set(f"{prefix}hint", "eastAsia")
+        else:
+            child.attrib.pop(f"{prefix}hint", None)
+    element = next(properties.iterchildren(f"{prefix}lang"), None)
+    if element is None:
+        element = etree.Element(f"{prefix}lang")
+        others = enumerate(properties)
+        later = [at for at, child in others if local(child) in _AFTER_LANGUAGE or not str(child.tag).startswith(prefix)]
+        properties.insert(later[0] if later else len(properties), element)
+    attribute = "eastAsia" if asian else "bidi" if is_right_to_left(language) else "val"
+    element.set(f"{prefix}{attribute}", language_tag(language))

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
 from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import local, present, text_slot
+from dragoman.documents.office.parts import local, text_slot
 from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
 from dragoman.documents.xml.text import writable
 
@@ -26,17 +27,16 @@ def drawing_slots(
     def slots(root: Any) -> Iterator[Slot]:
         number = 0
 
-        def make(paragraph: Any) -> Slot | None:
+        def make(paragraph: Any) -> list[Slot]:
             nonlocal number
             if wanted is not None and not wanted(paragraph):
-                return None
+                return []
             number += 1
-            return slot(
-                tokens_of(paragraph), f"{where}, paragraph {number}", lambda tokens: build(paragraph, tokens, language)
-            )
+            location = f"{where}, paragraph {number}"
+            return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=language))
 
         for namespace in MAIN:
-            yield from slots_in(root, make, "p", namespace)
+            yield from slots_in(root, make, namespace)
 
     return slots
 
@@ -46,13 +46,10 @@ def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:
 
     def slots(root: Any) -> Iterator[Slot]:
         yield from drawing_slots(where, language)(root)
-        labels = (
-            label
-            for label in root.iter("{*}v")
-            if any(local(above) in ("strCache", "strLit", "multiLvlStrCache", "tx") for above in label.iterancestors())
-            and not any(local(above) in ("numCache", "numLit") for above in label.iterancestors())
-        )
-        yield from present(text_slot(label, f"{where}, label") for label in labels)
+        for label in root.iter("{*}v"):
+            above = {local(element) for element in label.iterancestors()}
+            if above & {"strCache", "strLit", "multiLvlStrCache", "tx"} and not above & {"numCache", "numLit"}:
+                yield from text_slot(label, f"{where}, label")
 
     return slots
 
@@ -85,7 +82,7 @@ def _style(properties: Any) -> RunStyle:
     return RunStyle((attributes, style_key(properties, frozenset())), properties)
 
 
-def build(paragraph: Any, tokens: list[Token], language: str) -> None:
+def write_paragraph(paragraph: Any, tokens: list[Token], language: str) -> None:
     """Write the content of a paragraph."""
     prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
     for child in list(paragraph):

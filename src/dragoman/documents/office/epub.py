@@ -4,24 +4,24 @@ Fonts may be obfuscated; a book with any other encryption is refused.
 """
 
 import posixpath
-from collections import Counter
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import Decoded, Splice, spliced
-from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
-from dragoman.documents.office.parts import local, present, put_all, text_slot
+from dragoman.documents.core.rewrite import located
+from dragoman.documents.core.splice import Decoded, spliced
+from dragoman.documents.markup.html import page_splices
+from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.office.parts import local, put_all, text_slot
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
-from dragoman.documents.xml.text import decode_xml, escape, writable
+from dragoman.documents.xml.text import decode_xml, escape
 from dragoman.documents.xml.xml import serialise_xml
 from dragoman.errors import DataError
-from dragoman.text.words.inline import InlineText
 
 NAME = "a book (.epub)"
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -37,9 +37,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
         units = [_unit(slot) for slot in _titles(package.xml(package_part).root)]
         for name in chapters:
             decoded = _decoded(package, name)
-            lines = LineNumbers.of(decoded.text)
-            pieces = html_pieces(decoded.text)
-            units += [Unit(piece.inline, f"{name}:{lines.at(piece.begin)}", piece.where) for piece in pieces]
+            units += located(decoded.text, html_pieces(decoded.text), f"{name}:")
         units += [_unit(slot) for name in contents for slot in _labels(package.xml(name).root, name)]
         signed = ("a digital signature, which is not valid for the translation",)
         return Document(path, units, notices=signed if "META-INF/signatures.xml" in package.parts else ())
@@ -53,9 +51,11 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         opf = package.xml(package_part)
         titled = put_all(_titles(opf.root), taken)
         for name in chapters:
-            content = _chapter(package, name, taken, options.target)
-            if content is not None:
-                changed[name] = content
+            decoded = _decoded(package, name)
+            pieces, write_text = html_pieces(decoded.text), partial(escape, encoding=decoded.encoding)
+            texts = list(islice(taken, len(pieces)))
+            if changes := page_splices(f"{package.path}: {name}", decoded, pieces, texts, options, write_text):
+                changed[name] = b"".join(spliced(decoded, changes))
         for name in contents:
             tree = package.xml(name)
             if put_all(_labels(tree.root, name), taken):
@@ -106,49 +106,10 @@ def _unit(slot: Slot) -> Unit:
 
 def _titles(root: Any) -> list[Slot]:
     titles = root.iterfind("{*}metadata//{http://purl.org/dc/elements/1.1/}title")
-    return list(present(text_slot(element, "title of the book") for element in titles))
+    return [slot for element in titles for slot in text_slot(element, "title of the book")]
 
 
 def _labels(root: Any, name: str) -> Iterator[Slot]:
     for element in root.iter("{*}text"):
         if local(element.getparent()) in ("navLabel", "docTitle"):
-            yield from present([text_slot(element, name, context="contents")])
-
-
-def _chapter(package: Package, name: str, taken: Iterator[InlineText | None], target: str) -> bytes | None:
-    """A chapter with its translations, None if nothing changes. It is read again. Raises DataError."""
-    decoded = _decoded(package, name)
-    pieces = html_pieces(decoded.text)
-    translations = [next(taken) for _ in pieces]
-
-    def write_piece(piece: UnitSpan, text: InlineText, source: Any) -> str:
-        if not piece.where:
-            return written(piece, text, lambda part: escape(writable(part), decoded.encoding), source)
-        quote = source(piece.begin, piece.begin + 1)
-        quote = quote if quote in ("'", '"') else '"'
-        return quote + escape(writable(text.text), decoded.encoding, quote) + quote
-
-    changes = splices(decoded.text, pieces, translations, write_piece)
-    if not changes:
-        return None
-    changes = sorted([*changes, *_language(decoded.text, target)], key=lambda splice: splice.begin)
-    content = b"".join(spliced(decoded, changes))
-    again = decode_xml(f"{package.path}: {name}", content).text
-    expected = [(piece, new or piece.inline) for piece, new in zip(pieces, translations, strict=True)]
-    check_pieces(package.path, expected, html_pieces(again))
-    if _tags(again) != _tags(decoded.text):
-        raise DataError(f"{package.path}: {name} would have other tags; nothing was written, please report it")
-    return content
-
-
-def _tags(content: str) -> Counter[tuple[str, str]]:
-    return Counter((token.kind, token.name) for token in tokens(content) if token.name)
-
-
-def _language(content: str, target: str) -> Iterator[Splice]:
-    """The languages that the outermost element declares."""
-    start = next((token for token in tokens(content) if token.kind == "start"), None)
-    if start is not None and start.name == "html":
-        for name, begin, end in attribute_spans(content, start):
-            if name in ("lang", "xml:lang"):
-                yield Splice(begin, end, f'"{target}"')
+            yield from text_slot(element, name, context="contents")

@@ -4,13 +4,14 @@ Tracked changes and embedded objects stay as they are.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.odt_text import TEXT, looks_of, tokens_of, write_paragraph
 from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import Part, changed_parts, local, present, text_slot, units_of
+from dragoman.documents.office.parts import Part, changed_parts, local, text_slot, units_of
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 from dragoman.errors import DataError
@@ -58,15 +59,11 @@ def _body(where: str) -> Callable[[Any], Iterator[Slot]]:
         for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", _IMAGE_TITLE), 1):
             location = f"{where}paragraph {number}"
             if local(element) == "title":
-                yield from present([text_slot(element, location, context="title of an image")])
+                yield from text_slot(element, location, context="title of an image")
             elif not _is_kept(element):
-                yield from present([_slot(element, location, looks)])
+                yield from slot(tokens_of(element, looks), location, partial(write_paragraph, element))
 
     return slots
-
-
-def _slot(element: Any, location: str, looks: Any) -> Slot | None:
-    return slot(tokens_of(element, looks), location, lambda tokens: write_paragraph(element, tokens))
 
 
 def _is_kept(paragraph: Any) -> bool:
@@ -81,4 +78,4 @@ def _is_kept(paragraph: Any) -> bool:
 
 def _meta(root: Any) -> Iterator[Slot]:
     for element in root.iterfind("{*}meta/{http://purl.org/dc/elements/1.1/}title"):
-        yield from present([text_slot(element, "title")])
+        yield from text_slot(element, "title")

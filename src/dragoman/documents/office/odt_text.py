@@ -7,10 +7,10 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.mixed import append_text, build, clear
 from dragoman.documents.office.ooxml import RunStyle
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words, build
+from dragoman.documents.xml.text import writable
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
@@ -67,7 +67,6 @@ def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
 
 
 def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
-    """The style inside of a span."""
     name = span.get(f"{TEXT}style-name", "")
     look = looks.get(name, (name,))
     return RunStyle((*style.key, look), (*style.properties, span)) if look else style
@@ -105,11 +104,11 @@ def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
             parent = etree.SubElement(parent, span.tag, dict(span.items()))
         for piece in re.findall(" +|[^ ]+", token.text):
             if piece[0] != " ":
-                append_text(parent, piece)
+                _append_text(parent, piece)
             else:
                 more = len(piece) - (last != " ")
                 if last != " ":
-                    append_text(parent, " ")
+                    _append_text(parent, " ")
                 if more:
                     etree.SubElement(parent, f"{TEXT}s", {f"{TEXT}c": str(more)})
             last = piece[-1]
@@ -119,16 +118,24 @@ def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
         last = "x"
         outer, span = element, element.getparent()
         while span is not None and span.tag == f"{TEXT}span":
-            new = _copy_of(span)
+            new = etree.Element(span.tag, dict(span.items()))
             outer.tail = None
             new.append(outer)
             outer, span = new, span.getparent()
         return outer
 
-    clear(paragraph)
-    build(paragraph, tokens, add, wrapped)
+    build(paragraph, tokens, _clear, add, wrapped)
 
 
-def _copy_of(span: Any) -> Any:
-    """An empty element with the same attributes."""
-    return etree.Element(span.tag, dict(span.items()))
+def _append_text(parent: Any, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + writable(text)
+    else:
+        parent.text = (parent.text or "") + writable(text)
+
+
+def _clear(element: Any) -> None:
+    """Take all content out of an element, not its attributes. What was inside stays whole."""
+    element.text = None
+    for child in list(element):
+        element.remove(child)

@@ -14,6 +14,7 @@ from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language
 
+XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 CONTENT_TYPES = "[Content_Types].xml"
 # What all types of content begin with.
 _COMMON = re.compile(r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?")
@@ -29,9 +30,7 @@ def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
         raise DataError(f"{package.path}: a zip archive, but not {format_name}: it has no {CONTENT_TYPES}")
     defaults, types = dict[str, str](), dict[str, str]()
     for element in package.xml(CONTENT_TYPES).root:
-        kind = re.sub(
-            r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?", "", element.get("ContentType", "")
-        )
+        kind = _COMMON.sub("", element.get("ContentType", ""))
         if local(element) == "Default":
             defaults[element.get("Extension", "").lower()] = kind
         elif local(element) == "Override":
@@ -57,8 +56,8 @@ def title_parts(types: dict[str, str]) -> list[Part]:
 
 def _title(root: Any) -> Iterator[Slot]:
     for element in root:
-        if local(element) == "title" and (slot := text_slot(element, "title")):
-            yield slot
+        if local(element) == "title":
+            yield from text_slot(element, "title")
 
 
 def notices_of(types: dict[str, str]) -> tuple[str, ...]:
@@ -68,10 +67,9 @@ def notices_of(types: dict[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace: str) -> list[Slot]:
-    """The slots of the elements of one name: what Office writes twice, for new and for old readers, is one slot."""
-    made = [(element, make(element)) for element in root.iter(f"{{{namespace}}}{name}")]
-    here = [(element, slot) for element, slot in made if slot is not None]
+def slots_in(root: Any, make: Callable[[Any], list[Slot]], namespace: str) -> list[Slot]:
+    """The slots of the paragraphs (`p`): what Office writes twice, for new and for old readers, is one slot."""
+    here = [(element, slot) for element in root.iter(f"{{{namespace}}}p") for slot in make(element)]
     fallbacks = {id(element): _alternatives(element) for element, _ in here}
     plain = [slot for element, slot in here if not fallbacks[id(element)]]
     if len(plain) == len(here):
@@ -80,7 +78,7 @@ def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace
     for element, slot in here:
         if blocks := fallbacks[id(element)]:
             groups.setdefault(blocks[0], []).append(slot)
-        for block in _blocks(element):
+        for block in element.iterancestors(f"{_COMPATIBILITY}AlternateContent"):
             if not blocks:
                 choices.setdefault(block, []).append(slot)
     twins = dict[int, list[Slot]]()
@@ -99,10 +97,6 @@ def _alternatives(element: Any) -> list[Any]:
     """The outermost blocks of alternatives of whose fallback the element is a part."""
     blocks = [above.getparent() for above in element.iterancestors(f"{_COMPATIBILITY}Fallback")]
     return blocks[-1:]
-
-
-def _blocks(element: Any) -> list[Any]:
-    return list(element.iterancestors(f"{_COMPATIBILITY}AlternateContent"))
 
 
 def _both(slot: Slot, twins: list[Slot]) -> Slot:
@@ -129,12 +123,10 @@ _REGIONS = {
     "ru": "ru-RU", "sv": "sv-SE", "th": "th-TH", "tr": "tr-TR", "uk": "uk-UA", "vi": "vi-VN", "zh": "zh-CN",
 }  # fmt: skip
 
-EAST_ASIAN = ("ja", "ko", "zh")
-
 
 def is_east_asian(tag: str) -> bool:
     """Whether Office writes a language with East Asian fonts."""
-    return primary_language(tag) in EAST_ASIAN
+    return primary_language(tag) in ("ja", "ko", "zh")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@
 - what begins or ends a paragraph and is no text stays there and is no code.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dragoman.documents.office.token_edges import peel
-from dragoman.documents.office.token_spans import with_spans
 from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Slot, Token, Words
 from dragoman.text.words.inline import Code, InlineText
 
@@ -28,14 +28,12 @@ class Paragraph:
     style: Hashable
 
 
-def slot(
-    tokens: Sequence[Token], location: str, build: Callable[[list[Token]], None], context: str = ""
-) -> Slot | None:
-    """The slot of a paragraph that `build` writes; None if it has no text."""
+def slot(tokens: Sequence[Token], location: str, write: Callable[[list[Token]], None]) -> list[Slot]:
+    """The slot of a paragraph that `write` writes; none if it has no text."""
     paragraph = analyse(tokens)
     if paragraph is None:
-        return None
-    return Slot(paragraph.source, location, lambda inline: build(translated(paragraph, inline)), context)
+        return []
+    return [Slot(paragraph.source, location, lambda inline: write(translated(paragraph, inline)))]
 
 
 def analyse(tokens: Sequence[Token]) -> Paragraph | None:
@@ -135,21 +133,12 @@ def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int
             else:
                 lost[code.name] = token.text, code.position
     for name, (wanted, position) in lost.items():
-        places = [at for at in _occurrences(text, wanted) if not _overlaps(at, at + len(wanted), taken.values())]
+        occurrences = (match.start() for match in re.finditer(f"(?={re.escape(wanted)})", text))
+        size, spans = len(wanted), taken.values()
+        places = [at for at in occurrences if all(at + size <= begin or end <= at for begin, end in spans)]
         at = min(places, key=lambda at: abs(at - position), default=position)
-        taken[name] = at, at + len(wanted) if places else at
+        taken[name] = at, at + size if places else at
     return taken
-
-
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
-
-
-def _overlaps(begin: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(begin < other_end and other_begin < end for other_begin, other_end in spans)
 
 
 def _merged(tokens: list[Token]) -> list[Token]:
@@ -161,3 +150,132 @@ def _merged(tokens: list[Token]) -> list[Token]:
         else:
             out.append(token)
     return out
+
+
+def peel(tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
+    """What comes before the text, the text, what comes after it."""
+    partner = _partners(tokens)
+    first, last = 0, len(tokens) - 1
+    before, after = list[Token](), list[Token]()  # `after` is backwards
+    while first <= last:
+        if partner.get(first) == last:
+            before.append(tokens[first])
+            after.append(tokens[last])
+            first, last = first + 1, last - 1
+        elif (end := _empty(tokens, partner, first)) is not None:
+            before += tokens[first : end + 1]
+            first = end + 1
+        elif (end := _empty(tokens, partner, last)) is not None:
+            after += reversed(tokens[end : last + 1])
+            last = end - 1
+        else:
+            break
+    core = tokens[first : last + 1]
+    lead, trail = _outer_space(core, 1), _outer_space(core, -1)
+    return [*before, *lead], core, [*trail, *reversed(after)]
+
+
+def _partners(tokens: list[Token]) -> dict[int, int]:
+    partner, opened = dict[int, int](), list[int]()
+    for index, token in enumerate(tokens):
+        if isinstance(token, Open):
+            opened.append(index)
+        elif isinstance(token, Close):
+            partner[index] = opened.pop()
+            partner[partner[index]] = index
+    return partner
+
+
+def _empty(tokens: list[Token], partner: dict[int, int], index: int) -> int | None:
+    """The last index of what begins at `index` and has no text; None if it has."""
+    token = tokens[index]
+    if isinstance(token, Open | Close):
+        other = partner[index]
+        inner = tokens[min(index, other) : max(index, other)]
+        seen = (isinstance(token, Copied) or (isinstance(token, Words) and token.text.strip()) for token in inner)
+        return None if any(seen) else other
+    if isinstance(token, Alone | Break) or (isinstance(token, Words) and not token.text.strip()):
+        return index
+    return None
+
+
+def _outer_space(core: list[Token], step: int) -> list[Token]:
+    """Take the white space off the first (1) or last (-1) text of `core`, where only codes are outside of it."""
+    for index in range(len(core))[::step]:
+        token = core[index]
+        if isinstance(token, Words):
+            stripped = token.text.lstrip() if step == 1 else token.text.rstrip()
+            if stripped == token.text:
+                return []
+            core[index] = replace(token, text=stripped)
+            space = token.text[: -len(stripped) or None] if step == 1 else token.text[len(stripped) :]
+            return [replace(token, text=space)]
+        if not isinstance(token, Open | Close):
+            return []
+    return []
+
+
+def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
+    """The tokens with spans around text of other styles than most text of its wrapper; the paragraph's style."""
+    tokens = _with_spaces(tokens)
+    bases = _bases(tokens)
+    out, waiting = list[Token](), list[Token]()
+    stack, current = [bases[-1]], list[Hashable]()  # `current`: the style of the span that is open, if any
+
+    def end_span() -> None:
+        if current:
+            out.append(Close())
+            current.clear()
+        out.extend(waiting)
+        waiting.clear()
+
+    for index, token in enumerate(tokens):
+        if isinstance(token, Words):
+            if not current or token.style != current[0]:
+                end_span()
+                if token.style != stack[-1]:
+                    out.append(Open(style=token.style, label="style"))
+                    current.append(token.style)
+            out.extend(waiting)
+            waiting.clear()
+            out.append(token)
+        elif isinstance(token, Open | Close):
+            end_span()
+            if isinstance(token, Open):
+                stack.append(bases[index])
+                token = replace(token, style=bases[index])
+            else:
+                stack.pop()
+            out.append(token)
+        else:
+            (waiting if current else out).append(token)  # inside the span only if more of its text follows
+    end_span()
+    return out, bases[-1]
+
+
+def _with_spaces(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with each single space in the style of the text before it: no code encloses nothing but a space."""
+    out, last = list[Token](), None
+    for token in tokens:
+        if isinstance(token, Open | Close):
+            last = None
+        elif isinstance(token, Words):
+            token = replace(token, style=last.style) if last is not None and token.text == " " else token
+            last = token
+        out.append(token)
+    return out
+
+
+def _bases(tokens: Sequence[Token]) -> dict[int, Hashable]:
+    """The style of most text in each wrapper, by the index where it opens; -1: outside of all."""
+    weights: dict[int, Counter[Hashable]] = {-1: Counter()}
+    opened = [-1]
+    for index, token in enumerate(tokens):
+        if isinstance(token, Open):
+            opened.append(index)
+            weights[index] = Counter()
+        elif isinstance(token, Close):
+            opened.pop()
+        elif isinstance(token, Words):
+            weights[opened[-1]][token.style] += len(token.text.strip())
+    return {index: max(styles, key=styles.__getitem__, default=None) for index, styles in weights.items()}

@@ -93,11 +93,11 @@ def put_all(slots: Iterable[Slot], translations: Iterator[InlineText | None]) ->
     return differs
 
 
-def text_slot(element: Any, location: str, attribute: str | None = None, context: str = "") -> Slot | None:
-    """The slot of an element that holds nothing but text, or of an attribute. None if it has no letter."""
+def text_slot(element: Any, location: str, attribute: str | None = None, context: str = "") -> list[Slot]:
+    """The slot of an element that holds nothing but text, or of an attribute; none if it has no letter."""
     text = (element.text if attribute is None else element.get(attribute)) or ""
     if not any(map(str.isalpha, text)) or (attribute is None and len(element)):
-        return None
+        return []
     begin = len(text) - len(text.lstrip())
     head, tail = text[:begin], text[begin + len(text.strip()) :]
 
@@ -108,12 +108,7 @@ def text_slot(element: Any, location: str, attribute: str | None = None, context
         else:
             element.set(attribute, written)
 
-    return Slot(InlineText(text.strip()), location, put, context)
-
-
-def present(slots: Iterable[Slot | None]) -> Iterator[Slot]:
-    """The slots without None, which is for a text with nothing to translate."""
-    return (slot for slot in slots if slot is not None)
+    return [Slot(InlineText(text.strip()), location, put, context)]
 
 
 def local(element: Any) -> str:

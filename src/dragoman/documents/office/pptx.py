@@ -55,7 +55,6 @@ def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
 
 
 def _number(name: str) -> str:
-    """The number in the name of a part."""
     return "".join(re.findall(r"\d+", name.rpartition("/")[2])) or "1"
 
 

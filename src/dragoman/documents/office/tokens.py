@@ -65,6 +65,32 @@ class Close:
 Token = Words | Break | Alone | Copied | Open | Close
 
 
+def build(
+    parent: Any,
+    tokens: list[Token],
+    clear: Callable[[Any], None],
+    add_text: Callable[[Any, Words], None],
+    wrapped: Callable[[Any], Any],
+) -> None:
+    """Write tokens into an element, which `clear` empties; `wrapped` gives an element what it had around it."""
+    clear(parent)
+    stack = [parent]
+    for token in tokens:
+        if isinstance(token, Words):
+            add_text(stack[-1], token)
+            continue
+        if isinstance(token, Close):
+            stack.pop()
+        for element in token.elements:
+            outer = wrapped(element)
+            outer.tail = None
+            stack[-1].append(outer)
+        if isinstance(token, Open):
+            if token.into is not None:
+                clear(token.into)
+            stack.append(stack[-1] if token.into is None else token.into)
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A place of a document that takes a translation. `put` is called at most once."""

@@ -13,22 +13,23 @@ from typing import IO, Any
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.parts import Part, changed_parts, local, present, text_slot, units_of
+from dragoman.documents.office.parts import Part, changed_parts, local, text_slot, units_of
 from dragoman.documents.office.tokens import Slot
-from dragoman.documents.office.xlsx_tables import (
+from dragoman.documents.office.xlsx_text import (
     HeaderCell,
+    header_slots,
     headers,
     names_in_formulas,
     related,
     rename_columns,
     shown_text,
+    string_slot,
 )
-from dragoman.documents.office.xlsx_text import header_slots, string_slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 
 NAME = "an Excel workbook (.xlsx)"
 _MAIN = r"(ms-excel|spreadsheetml)\.(sheet|template)(\.macroEnabled)?\.main\+xml"
-_SHEET, _STRINGS = "spreadsheetml.worksheet+xml", "spreadsheetml.sharedStrings+xml"
+_STRINGS = "spreadsheetml.sharedStrings+xml"
 _MESSAGES = ("promptTitle", "prompt", "errorTitle", "error")
 # A cell that shows a shared string, and a formula with a text in it.
 _USE = re.compile(rb'<(?:\w+:)?c r="([A-Z]+\d+)"[^>]*\bt="s"[^>]*><(?:\w+:)?v>(\d+)<')
@@ -86,9 +87,9 @@ def _parts(package: Package, book: Workbook, options: DocumentOptions) -> Iterat
     for name, kind in book.types.items():
         where = name.rpartition("/")[2].partition(".")[0]
         if kind == "spreadsheetml.comments+xml":
-            yield name, _comments(where)
+            yield name, _comments("comment", where, string_slot)
         elif kind == "ms-excel.threadedcomments+xml":
-            yield name, _threads(where)
+            yield name, _comments("threadedComment", where, text_slot)
         elif kind == "drawing+xml":
             yield name, drawing_slots(where, options.target)
         elif kind == "drawingml.chart+xml":
@@ -108,7 +109,7 @@ def _strings(package: Package, book: Workbook) -> Callable[[Any], Iterator[Slot]
         items = [element for element in root if local(element) == "si"]
         for number, item in enumerate(items):
             if number not in named or shown_text(item) not in book.names:
-                yield from present([string_slot(item, uses.get(number, f"string {number}"))])
+                yield from string_slot(item, uses.get(number, f"string {number}"))
 
     return slots
 
@@ -120,30 +121,21 @@ def _sheet(label: str, book: Workbook) -> Callable[[Any], Iterator[Slot]]:
         for cell in root.iterfind("{*}sheetData/{*}row/{*}c"):
             for inline in cell.iterchildren("{*}is"):
                 if cell.get("r") not in named or shown_text(inline) not in book.names:
-                    yield from present([string_slot(inline, f"{label}!{cell.get('r')}")])
+                    yield from string_slot(inline, f"{label}!{cell.get('r')}")
         for rule in root.iterfind("{*}dataValidations/{*}dataValidation"):
-            where = f"{label}!{rule.get('sqref')}"
-            yield from present(text_slot(rule, where, attribute, "message") for attribute in _MESSAGES)
+            for attribute in _MESSAGES:
+                yield from text_slot(rule, f"{label}!{rule.get('sqref')}", attribute, "message")
         for element in root.iterfind("{*}headerFooter/*"):
-            yield from present(header_slots(element, f"{label}, {local(element)}"))
+            yield from header_slots(element, f"{label}, {local(element)}")
 
     return slots
 
 
-def _comments(where: str) -> Callable[[Any], Iterator[Slot]]:
+def _comments(name: str, where: str, make: Callable[[Any, str], list[Slot]]) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
-        for comment in root.iter("{*}comment"):
+        for comment in root.iter(f"{{*}}{name}"):
             for text in comment.iterchildren("{*}text"):
-                yield from present([string_slot(text, f"{where}, {comment.get('ref')}")])
-
-    return slots
-
-
-def _threads(where: str) -> Callable[[Any], Iterator[Slot]]:
-    def slots(root: Any) -> Iterator[Slot]:
-        for comment in root.iter("{*}threadedComment"):
-            for text in comment.iterchildren("{*}text"):
-                yield from present([text_slot(text, f"{where}, {comment.get('ref')}")])
+                yield from make(text, f"{where}, {comment.get('ref')}")
 
     return slots
 

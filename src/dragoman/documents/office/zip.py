@@ -43,7 +43,6 @@ class Package:
         return b"".join(self.blocks(name))
 
     def xml(self, name: str) -> Xml:
-        """The tree of a part. Raises DataError."""
         return parse_xml(f"{self.path}: {name}", self.read(name))
 
     def blocks(self, name: str) -> Iterator[bytes]:
@@ -85,10 +84,8 @@ def write_package(package: Package, changed: Mapping[str, bytes], file: IO[bytes
             with written.open(info, "w") as out:
                 for block in [changed[name]] if name in changed else package.blocks(name):
                     out.write(block)
-            info.external_attr, info.internal_attr = (
-                part.external_attr,
-                part.internal_attr,
-            )  # for the directory at the end
+            # For the directory at the end.
+            info.external_attr, info.internal_attr = part.external_attr, part.internal_attr
 
 
 def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:

@@ -1,21 +1,238 @@
 """SRT and WebVTT: the text of the cues. Times, settings, numbers, remarks and styles stay as they are.
 
 A sentence that runs over several cues is one unit. Its translation is divided over them by the length of their texts;
-lines are broken where people of the language break them.
+lines are broken where people of the language break them. The limits of lines and speed are those that subtitlers of a
+language are used to (Netflix's timed text guides), not rules of the formats.
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from itertools import accumulate
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_letters, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import Splice, decode, spliced
-from dragoman.documents.plain.cue_lines import ReadingLimits, divided, limits_of, width, wrapped
-from dragoman.documents.plain.cues import Cue, cues, sentences
+from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.splice import Splice, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """The width of a line, the characters per second, and whether words are divided by spaces."""
+
+    line: int = 42
+    speed: int = 17
+    spaced: bool = True
+    wide: bool = False
+    """Whether Latin letters, digits, spaces and marks count half."""
+
+
+_LIMITS = {
+    "en": ReadingLimits(speed=20),
+    "ko": ReadingLimits(16, 12, wide=True),
+    "ja": ReadingLimits(13, 4, spaced=False, wide=True),
+    "zh": ReadingLimits(16, 9, spaced=False, wide=True),
+    "th": ReadingLimits(35, spaced=False),
+}
+_MARK = re.compile(r"[,.;:!?…،。、，！？؟]['\")\]»”’」』]*$")
+_ENDS = re.compile(r"[.!?…。！？؟]['\")\]»”’」』]*$")
+# What does not begin a line.
+_CLOSING = re.compile(r"[\s,.;:!?…)\]»”’」』。、，！？ーぁぃぅぇぉっゃゅょァィゥェォッャュョ]")
+
+
+def limits_of(language: str) -> ReadingLimits:
+    """The limits of a language, by its BCP-47 tag."""
+    return _LIMITS.get(primary_language(language), ReadingLimits())
+
+
+def width(text: str, limits: ReadingLimits) -> float:
+    """The width of a line of text."""
+    if not limits.wide:
+        return float(len(text))
+    return sum(0.5 if ord(character) < 0x1100 else 1.0 for character in text)
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends with the mark of a sentence's end."""
+    return _ENDS.search(text.rstrip()) is not None
+
+
+def divided(text: str, shares: list[int], limits: ReadingLimits) -> list[str] | None:
+    """A text in parts of about these shares, divided between words, rather after marks; None: it has too few words."""
+    if limits.spaced:
+        borders = [match.start() for match in re.finditer(r"\s+", text)]
+    else:
+        borders = [index for index in range(1, len(text)) if not _CLOSING.match(text, index)]
+    if len(borders) < len(shares) - 1:
+        return None
+    cuts: list[int] = []
+    free = 0
+    for number, sum_of_shares in enumerate(list(accumulate(shares))[:-1]):
+        ideal = len(text) * sum_of_shares / sum(shares)
+        last = len(borders) - (len(shares) - 2 - number)
+        best = min(range(free, last), key=lambda index: _cost(text, borders[index], ideal))
+        cuts.append(borders[best])
+        free = best + 1
+    return [text[begin:end].strip() for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def _cost(text: str, border: int, ideal: float) -> float:
+    """How far a border is from the ideal one; a mark before it is worth a sixth of the text."""
+    before = text[max(0, border - 4) : border]
+    bonus = len(text) / 4 if _ENDS.search(before) else len(text) / 6 if _MARK.search(before) else 0
+    return abs(border - ideal) - bonus
+
+
+def wrapped(text: str, lines: int, limits: ReadingLimits) -> list[str]:
+    """A text in as few lines as its width allows, at most `lines`."""
+    for count in range(1, lines):
+        parts = divided(text, [1] * count, limits)
+        if parts is not None and all(width(part, limits) <= limits.line for part in parts):
+            return parts
+    return divided(text, [1] * lines, limits) or [text]
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
+_TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
+_VOICE = re.compile(r"<v[^>]*>")
+_SPEAKER = re.compile(r"[-–—]|>>|♪|#|\[|\(|[A-Z][A-Z .']+:")
+# Cues of one sentence follow each other within this time, and are at most this number.
+_GAP, _MOST = 1000, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A cue, or a block of text in it: milliseconds, number of lines of text, and its units."""
+
+    begin: int
+    end: int
+    lines: int
+    pieces: tuple[UnitSpan, ...]
+    text: str
+
+
+def cues(content: str, *, webvtt: bool) -> list[Cue]:
+    """The cues of a file, in its order."""
+    lines = _lines(content)
+    times = list(_timing(content, lines, webvtt))
+    listed = []
+    for number, (index, match) in enumerate(times):
+        stop = times[number + 1][0] if number + 1 < len(times) else len(lines)
+        if stop < len(lines) and stop - 1 > index and content[slice(*lines[stop - 1])].strip().isdigit():
+            stop -= 1
+        for block in _blocks(content, lines[index + 1 : stop], webvtt):
+            begin, end = _clock(match.groups()[:4]), _clock(match.groups()[4:])
+            text = content[block[0][0] : block[-1][1]]
+            items = list(_items(content, block, webvtt))
+            listed.append(Cue(begin, end, len(block), tuple(pieces(items, content)), text))
+    return listed
+
+
+def _lines(content: str) -> list[tuple[int, int]]:
+    """The span of each line, without its end."""
+    ends = [match.span() for match in _LINE_END.finditer(content)]
+    return list(zip([0, *(end for _, end in ends)], [*(begin for begin, _ in ends), len(content)], strict=True))
+
+
+def _timing(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[tuple[int, re.Match[str]]]:
+    """The lines with times. In WebVTT they are the first or second of their block, which is no remark or style."""
+    first = 0
+    for index, (begin, end) in enumerate(lines):
+        if not content[begin:end].strip():
+            first = index + 1
+        elif (match := _TIMES.match(content, begin, end)) and not (
+            webvtt and (index > first + 1 or re.match(r"(NOTE|STYLE|REGION)\b", content[lines[first][0] :][:8]))
+        ):
+            yield index, match
+
+
+def _clock(parts: Sequence[str | None]) -> int:
+    hours, minutes, seconds, rest = (int(part or 0) for part in parts)
+    return ((hours * 60 + minutes) * 60 + seconds) * 1000 + int(str(parts[3]).ljust(3, "0") if rest else 0)
+
+
+def _blocks(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[list[tuple[int, int]]]:
+    """Lines up to a blank one. In SRT what follows it, before the next cue, is still text."""
+    block: list[tuple[int, int]] = []
+    for begin, end in lines:
+        if content[begin:end].strip():
+            block.append((begin, end))
+            continue
+        if block:
+            yield block
+        block = []
+        if webvtt:
+            return
+    if block:
+        yield block
+
+
+def _items(content: str, block: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[Item]:
+    for number, (begin, end) in enumerate(block):
+        if number:
+            # Three lines and more are a list: the names at the end of a film.
+            breaks = len(block) > 2 or _SPEAKER.match(content, begin, end)
+            yield Item("break" if breaks else "text", block[number - 1][1], begin, "\n" if breaks else " ")
+        at = begin
+        for match in _TAG.finditer(content, begin, end):
+            if match[0][0] == "&" and not webvtt:
+                continue
+            if match.start() > at:
+                yield Item("text", at, match.start(), content[at : match.start()])
+            yield _code(match)
+            at = match.end()
+        if at < end:
+            yield Item("text", at, end, content[at:end])
+
+
+def _code(match: re.Match[str]) -> Item:
+    if match[0][0] == "&":
+        return Item("text", *match.span(), unescape(match[0]))
+    if match[1] is None:
+        return Item("alone", *match.span())
+    return Item("close" if match[0][1] == "/" else "open", *match.span(), match[1].lower())
+
+
+def sentences(listed: Sequence[Cue]) -> list[list[tuple[Cue, UnitSpan]]]:
+    """The units of the cues: each a piece of one, or the pieces of several cues that one sentence runs over."""
+    full_stops = sum(cue.pieces[-1].inline.text.endswith((".", "。", "।")) for cue in listed if cue.pieces)
+    # Without full stops (Korean subtitles have none), nothing says which cues belong together.
+    marked = full_stops * 10 >= sum(bool(cue.pieces) for cue in listed)
+    units: list[list[tuple[Cue, UnitSpan]]] = []
+    previous: Cue | None = None
+    for cue in listed:
+        if marked and previous is not None and len(units[-1]) < _MOST and _continues(previous, cue):
+            units[-1].append((cue, cue.pieces[0]))
+        else:
+            units += [[(cue, piece)] for piece in cue.pieces]
+        previous = cue if cue.pieces else None
+    return units
+
+
+def _continues(first: Cue, second: Cue) -> bool:
+    """Whether a sentence runs from one cue into the next: plain text of one speaker, without a pause."""
+    plain = all(
+        len(cue.pieces) == 1 and not cue.pieces[0].codes and not cue.pieces[0].breaks and cue.end > cue.begin
+        for cue in (first, second)
+    )
+    return (
+        plain
+        and first.begin <= second.begin
+        and second.begin - first.end < _GAP
+        and not ends_sentence(first.pieces[0].inline.text)
+        and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
+        and not _SPEAKER.match(second.pieces[0].inline.text)
+        and _VOICE.findall(first.text) == _VOICE.findall(second.text)
+    )
+
 
 _WEBVTT = re.compile(r"WEBVTT(?=[ \t\r\n]|$)")
 # A line break that this module puts in: as long as the space it replaces, so that codes keep their positions.
@@ -33,17 +250,12 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if not listed and not webvtt:
         raise DataError(f"{path}: no times (00:00:01,000 --> 00:00:02,000) with text; is it another format?")
     groups = sentences(listed)
-    lines, limits = LineNumbers.of(decoded.text), limits_of(options.target)
-    units = [
-        Unit(
-            _joined(group),
-            f"line {lines.at(group[0][1].begin)}",
-            max_length=None
-            if any(_is_long(cue, limits_of(options.source)) for cue, _ in group)
-            else _most(group, limits),
-        )
-        for group in groups
-    ]
+    lines, limits, source_limits = LineNumbers.of(decoded.text), limits_of(options.target), limits_of(options.source)
+    units = []
+    for group in groups:
+        is_long = any(_is_long(cue, source_limits) for cue, _ in group)
+        most = None if is_long else sum(max(2, cue.lines) * limits.line for cue, _ in group)
+        units.append(Unit(_joined(group), f"line {lines.at(group[0][1].begin)}", max_length=most))
     return Document(path, units, (decoded, webvtt, groups))
 
 
@@ -51,10 +263,6 @@ def _joined(group: list[tuple[Cue, UnitSpan]]) -> InlineText:
     if len(group) == 1:
         return group[0][1].inline
     return InlineText(" ".join(piece.inline.text for _, piece in group))
-
-
-def _most(group: list[tuple[Cue, UnitSpan]], limits: ReadingLimits) -> int:
-    return sum(max(2, cue.lines) * limits.line for cue, _ in group)
 
 
 def _is_long(cue: Cue, limits: ReadingLimits) -> bool:
@@ -91,8 +299,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if not _is_long(cue, source_limits):
                 hard = _hard(part, cue, limits, source_limits)
                 document.remarks.extend(f"line {lines.at(piece.begin)}: {remark}" for remark in hard)
-    again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-    listed = cues(again, webvtt=webvtt)
+    listed = cues(read_again(document.path, decoded, changes), webvtt=webvtt)
     check_letters(document.path, expected, [piece.inline.text for cue in listed for piece in cue.pieces])
     file.writelines(spliced(decoded, changes))
 

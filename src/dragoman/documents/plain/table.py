@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Decoded, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -70,24 +69,19 @@ def read(path: Path, options: DocumentOptions) -> Document:
     return replace(document, again=replace(options, columns=tuple(map(str, sorted(chosen))))) if guessed else document
 
 
+write = write_values
+
+
 def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
     """The value of a cell, which is written to the cell `into` if there is one."""
     where = f"line {cell.line}, {names.get(cell.column) or f'column {cell.column}'}"
-    text = cell.text[1:] if _is_escaped(cell.text) else cell.text
+    is_escaped = cell.text.startswith("'") and cell.text[1:].startswith(_FORMULA)
+    text = cell.text[1:] if is_escaped else cell.text
     message = (plain(text, _ENTITY),)
     if into is None:
         return Value(cell.begin, cell.end, where, message)
     existing = plain(into.text, _ENTITY).inline
     return Value(cell.begin, cell.end, where, message, existing=existing, target=(into.begin, into.end))
-
-
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The table with the translations in place of its cells, or in the column of the target language."""
-    write_values(document, translations, file)
-
-
-def _is_escaped(text: str) -> bool:
-    return text.startswith("'") and text[1:].startswith(_FORMULA)
 
 
 def _field(delimiter: str) -> re.Pattern[str]:

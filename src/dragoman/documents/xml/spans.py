@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import Item, UnitSpan, pieces, whole_piece
-from dragoman.documents.core.splice import Splice
+from dragoman.documents.core.splice import Decoded, Splice
 from dragoman.documents.xml.elements import Element, plain_text, unescaped
+from dragoman.documents.xml.text import escape
 from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.inline import InlineText
 
@@ -70,6 +72,11 @@ def _has_words(inline: InlineText) -> bool:
 def source_of(text: str) -> Callable[[int, int], str]:
     """What a file has between two positions."""
     return lambda begin, end: text[begin:end]
+
+
+def written_xml(decoded: Decoded, piece: UnitSpan, translation: InlineText) -> str:
+    """A translation between the tags of its source, its text as XML writes it."""
+    return written(piece, translation, lambda part: escape(part, decoded.encoding), source_of(decoded.text))
 
 
 def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:

@@ -61,8 +61,11 @@ def parse(where: str, parser: expat.XMLParserType, text: bytes, before: int = 0)
 
 
 def escape(text: str, encoding: str = "utf-8", quote: str = "") -> str:
-    """Text as XML writes it, in an attribute between `quote`s if given; what the encoding lacks becomes references."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    """Text as XML writes it, in an attribute between `quote`s if given; what the encoding lacks becomes references.
+
+    What XML cannot hold is left out.
+    """
+    text = writable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     if quote:
         text = text.replace(quote, "&quot;" if quote == '"' else "&apos;").replace("\n", "&#10;").replace("\t", "&#9;")
     return references(text, encoding)

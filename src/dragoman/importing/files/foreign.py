@@ -1,4 +1,4 @@
-"""What a reader of another toolkit's model returns.
+"""What a reader of another toolkit's model returns, and where the model comes from: licence, address, hashes.
 
     def read_KIND(path: Path, *, pair: tuple[str, str] | None, scratch: Path) -> Foreign
 
@@ -7,19 +7,117 @@ raises ConfigError that starts with "--pair: " where it needs them. `scratch` is
 of the output, for files that cannot be used where they are; it is removed after the bundle has been written.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
 from dragoman.config.file import build_config
 from dragoman.config.sections.project import is_name
-from dragoman.importing.files.origin import Origin
+from dragoman.system.files import sha256
 from dragoman.text.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+# Files that may name the licence, in this order; the YAML header of the first, the text of the others.
+README = "README.md"
+LICENSES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING")
+# Beyond this many characters a README is no model card.
+LONGEST_README = 1 << 20
+UNKNOWN = "unknown"
+# Words of a licence's text, and its usual name; the first that occurs decides.
+TEXTS = {
+    "Attribution-NonCommercial-ShareAlike 4.0": "cc-by-nc-sa-4.0",
+    "Attribution-NonCommercial 4.0": "cc-by-nc-4.0",
+    "Attribution-ShareAlike 4.0": "cc-by-sa-4.0",
+    "Attribution 4.0 International": "cc-by-4.0",
+    "Apache License": "apache-2.0",
+    "Mozilla Public License": "mpl-2.0",
+    "MIT License": "mit",
+    "Permission is hereby granted, free of charge": "mit",
+    "GNU AFFERO GENERAL PUBLIC LICENSE": "agpl-3.0",
+    "GNU GENERAL PUBLIC LICENSE": "gpl",
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known about a model that another toolkit made."""
+
+    kind: str
+    """The kind of its files: marian, m2m, npz, ctranslate2 or argos."""
+    name: str
+    """Its name: that of the repository, the folder or the file."""
+    revision: str | None = None
+    """The commit that was downloaded."""
+    url: str | None = None
+    """Where it was downloaded from."""
+    license: str = UNKNOWN
+    license_from: str | None = None
+    """The file or option that names the licence; None if nothing does."""
+    author: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of every file that was read, by its name."""
+    changes: Sequence[str] = ()
+    """What the import changed, one sentence each."""
+
+    def facts(self) -> dict[str, Any]:
+        """The entry "origin" of `bundle.json`."""
+        return {**asdict(self), "files": dict(self.files), "changes": list(self.changes)}
+
+
+def origin_of_folder(kind: str, folder: Path, files: Sequence[str], changes: Sequence[str]) -> Origin:
+    """The origin of a model whose named files were read from a folder; README and licence are read here.
+
+    Raises OSError if a file cannot be read.
+    """
+    texts = {name: _text(folder / name) for name in (README, *LICENSES) if (folder / name).is_file()}
+    hashes = {name: sha256(folder / name) for name in sorted({*files, *texts})}
+    return origin_of(kind, folder.absolute().name, texts, hashes, changes)
+
+
+def origin_of(
+    kind: str, name: str, texts: Mapping[str, str], hashes: Mapping[str, str], changes: Sequence[str]
+) -> Origin:
+    """The origin of a model whose README and licence have these `texts`, by file name."""
+    header = front_matter(texts.get(README, ""))
+    license, license_from = header.get("license"), README
+    if not license:
+        for file in LICENSES:
+            if spdx := license_of_text(texts.get(file, "")):
+                license, license_from = spdx, file
+                break
+    return Origin(
+        kind,
+        name,
+        license=license or UNKNOWN,
+        license_from=license_from if license else None,
+        author=header.get("author"),
+        files=dict(hashes),
+        changes=tuple(changes),
+    )
+
+
+def front_matter(readme: str) -> dict[str, str]:
+    """The plain `key: value` lines of the YAML header of a README; lists and nested keys are left out."""
+    header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
+    lines = header[1].splitlines() if header else []
+    matches = (re.fullmatch(r"([\w-]+):\s*(['\"]?)([^\n'\"\[{|>#]+?)\2\s*", line) for line in lines)
+    return {match[1]: match[3].strip() for match in matches if match}
+
+
+def license_of_text(text: str) -> str | None:
+    """The usual name of a licence from its text; None if it is not one of the common ones."""
+    return next((name for words, name in TEXTS.items() if words.lower() in text[:4000].lower()), None)
+
+
+def _text(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(LONGEST_README)
+
 
 # A longer source is cut: models of sentences were not trained on more.
 LONGEST_SOURCE = 128
@@ -42,23 +140,12 @@ class Foreign:
     """What the user is to know, one line each: what was mapped, left out or assumed."""
 
 
-def foreign_config(
-    path: Path,
-    pair: tuple[str, str],
-    *,
-    model: Mapping[str, Any],
-    tokenizer: Mapping[str, Any],
-    decode: Mapping[str, Any] | None = None,
-    project: Mapping[str, Any] | None = None,
-) -> RunConfig:
-    """The configuration of a model that was read from `path` and that has no text. Raises ConfigError."""
-    tree = {
-        "project": {"name": name_of(path), "source": pair[0], "target": pair[1], **(project or {})},
-        "data": {"max_length": LONGEST_SOURCE},
-        "model": {**model},
-        "tokenizer": {**tokenizer},
-        "decode": {**(decode or {})},
-    }
+def foreign_config(path: Path, project: Mapping[str, Any], **sections: Mapping[str, Any]) -> RunConfig:
+    """The configuration of a model that was read from `path` and that has no text. Raises ConfigError.
+
+    `project` has the languages; `sections` are [model], [tokenizer] and [decode].
+    """
+    tree = {"project": {"name": name_of(path), **project}, "data": {"max_length": LONGEST_SOURCE}, **sections}
     return build_config(tree, str(path), Path())
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dragoman.errors import ConfigError, DragomanError, ModelError, counted
-from dragoman.importing.files.origin import Origin
+from dragoman.importing.files.foreign import Origin
 
 PREFIX = "hf:"
 NAME = re.compile(r"(?P<name>(?:[\w.-]+/)?[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
@@ -77,21 +77,11 @@ class Repository:
         ]
 
 
-class Hub(Protocol):
-    """Where models are downloaded from."""
+class Hub:
+    """Where models are downloaded from: huggingface.co, or the mirror that HF_ENDPOINT names."""
 
     def look_up(self, name: str, revision: str | None) -> Repository:
         """The repository at a branch, tag or commit; its main branch for None. Raises DragomanError."""
-
-    def download(self, repository: Repository, progress: Callable[[int], None]) -> Path:
-        """A folder with the needed files of the repository; `progress` is called with bytes. Raises DragomanError."""
-
-
-class HuggingFaceHub(Hub):
-    """huggingface.co, or the mirror that HF_ENDPOINT names."""
-
-    def look_up(self, name: str, revision: str | None) -> Repository:
-        """One request, for names and sizes."""
         hub = _library()
         try:
             info = hub.HfApi().model_info(name, revision=revision, files_metadata=True)
@@ -107,7 +97,7 @@ class HuggingFaceHub(Hub):
         )
 
     def download(self, repository: Repository, progress: Callable[[int], None]) -> Path:
-        """The folder of the commit in the library's cache."""
+        """A folder with the needed files of the repository; `progress` is called with bytes. Raises DragomanError."""
         hub = _library()
         from tqdm import tqdm
 

@@ -94,9 +94,7 @@ def kind_of(path: Path) -> str:
     check_files(path)
     names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
     kind = _kind_of_folder(path, names) if path.is_dir() else _kind_of_file(path)
-    if kind is None or (
-        kind == "npz" and path.is_dir()
-    ):  # a folder of Marian's files may be one that is divided by BPE
+    if kind is None or (kind == "npz" and path.is_dir()):  # Marian's files may be those of a model with BPE
         _refuse_stranger(path, names)
     if kind is None:
         raise ModelError(f"{path}: not a model that can be imported; looked for: {LOOKED_FOR}")
@@ -121,15 +119,12 @@ def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
 
 def _lacking(names: Set[str]) -> str | None:
     """What is missing in a folder that is recognised and not whole."""
-    if "config.json" in names and not any(fnmatch(name, pattern) for name in names for pattern in _patterns()):
+    strange = [pattern for patterns, _ in STRANGERS for pattern in patterns]
+    if "config.json" in names and not any(fnmatch(name, pattern) for name in names for pattern in strange):
         return f"has config.json and neither {' nor '.join(WEIGHTS)}; fetch the weights too"
     if "decoder.yml" in names:
         return "has decoder.yml and no .npz; fetch the weights too"
     return None
-
-
-def _patterns() -> list[str]:
-    return [pattern for patterns, _ in STRANGERS for pattern in patterns]
 
 
 def _kind_of_file(path: Path) -> str | None:

@@ -61,7 +61,7 @@ def choose(wanted: str, tags: Mapping[str, str]) -> str:
         return close[0]
     names = [tag for tag, code in tags.items() if code in close] or list(tags)
     which = f"is {'several' if close else 'none'} of this model's languages"
-    raise ConfigError(f"--pair: {wanted} {which}; choose: {_listed(names)}")
+    raise ConfigError(f"--pair: {wanted} {which}; choose: {listed(names)}")
 
 
 def languages(
@@ -88,7 +88,7 @@ def languages(
         return _project(pair[0], {pair[1]: choose(pair[1], tags)}), []
     first = next((tag_of(code) for code in sources if isinstance(code, str) and is_language(code)), None)
     if not first:
-        raise ConfigError(f"--pair: this model translates into {_listed(list(tags))}; choose, as in --pair ko-en")
+        raise ConfigError(f"--pair: this model translates into {listed(list(tags))}; choose, as in --pair ko-en")
     targets = {tag: code for tag, code in tags.items() if primary_language(tag) != primary_language(first)} or tags
     note = f"{counted(len(targets), 'pair')} of languages; --pair keeps one of them"
     return _project(first, targets), [note] if len(targets) > 1 else []
@@ -115,5 +115,6 @@ def _named_languages(path: Path) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Up to 20 names, for people."""
     return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")

@@ -17,13 +17,14 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sentencepiece import SentencePieceProcessor
 
-from dragoman.errors import ModelError
-from dragoman.system.parsing import parse_json
+from dragoman.errors import ModelError, counted
+from dragoman.importing.files.settings import read_file, read_json
 from dragoman.text.tokens.model_file import (
     BPE,
     CONTROL,
@@ -41,9 +42,8 @@ from dragoman.text.tokens.model_file import (
     replaced,
     section,
 )
-from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Vocabulary
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Vocabulary
 
-LARGEST_FILE = 64 << 20
 SURROGATE = re.compile("[\ud800-\udfff]")
 NAMES = ("<pad>", "<unk>", "<s>", "</s>")  # of PAD, UNK, BOS, EOS
 TYPES = (CONTROL, UNKNOWN, CONTROL, CONTROL)
@@ -81,9 +81,37 @@ class Renumbered:
     """The language tokens, in the vocabulary's order."""
 
 
+@dataclass(frozen=True)
+class NumberedSides:
+    """Source and target; the same object twice if both have one numbering."""
+
+    source: Renumbered
+    target: Renumbered
+
+    @property
+    def shared(self) -> bool:
+        return self.source is self.target
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.source.models[0], self.target.models[-1])
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        source, joint = self.tokenizer.source, self.tokenizer.joint
+        sizes = {"vocab_size": len(source), "joint": joint, "shared": self.shared and not joint}
+        return {**sizes, **tokenizer_keys(source.serialized)}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user is to know of pieces that the network never learned."""
+        lacking = (("source", self.source.lacking[0]), ("target", self.target.lacking[-1]))
+        return [f"{counted(count, f'{side} piece')} unknown to the network" for side, count in lacking if count]
+
+
 def read_model(path: Path) -> bytes:
     """The file of a SentencePiece model. Raises ModelError if it is none."""
-    serialized = _read(path)
+    serialized = read_file(path)
     try:
         SentencePieceProcessor().LoadFromSerializedProto(serialized)
         pieces = model_pieces(serialized)
@@ -96,10 +124,7 @@ def read_model(path: Path) -> bytes:
 
 def read_vocabulary(path: Path) -> dict[str, int]:
     """Piece → id from a JSON file, the ids dense from 0. Raises ModelError."""
-    try:
-        vocabulary = parse_json(_read(path))
-    except ValueError as error:
-        raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
+    vocabulary = read_json(path)
     if not isinstance(vocabulary, dict) or not all(type(id_) is int for id_ in vocabulary.values()):
         raise ModelError(f"{path}: not pieces with their ids; fetch the file again")
     size = len(vocabulary)
@@ -171,12 +196,3 @@ def _written(content: bytes, by_text: Mapping[str, Piece], order: Sequence[str],
 
 def _is_text(piece: Piece) -> bool:
     return piece.type not in (CONTROL, UNKNOWN, UNUSED) and piece.text not in NAMES
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ModelError(f"{path}: {path.stat().st_size:,} bytes, more than any vocabulary has; fetch it again")
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror}; it belongs to the model, fetch it too") from None

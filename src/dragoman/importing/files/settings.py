@@ -1,4 +1,7 @@
-"""config.json of Hugging Face, for the architectures that are our Transformer: its keys → keys of [model]."""
+"""Small files of a model, checked, and config.json of Hugging Face: its keys → keys of [model].
+
+The architectures are those that are our Transformer.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,17 +28,38 @@ UNUSED_DROPOUTS = ("attention_dropout", "activation_dropout")
 REMEDY = "convert it with ct2-transformers-converter and import that folder"
 
 
-def read_settings(path: Path, required: bool = True) -> dict[str, Any]:
-    """A small JSON file of settings. Raises ModelError."""
-    if not required and not path.exists():
-        return {}
+def read_file(path: Path) -> bytes:
+    """The content of a file that is small in every model. Raises ModelError."""
     try:
-        with path.open("rb") as file:
-            settings = parse_json(file.read(LARGEST_FILE))
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            raise ModelError(f"{path}: {size:,} bytes, more than any vocabulary has; fetch it again")
+        return path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; {AGAIN}") from None
+        raise ModelError(f"{path}: cannot be read: {error.strerror}; it belongs to the model, fetch it too") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of such a file. Raises ModelError."""
+    try:
+        return read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 at byte {error.start}; {AGAIN}") from None
+
+
+def read_json(path: Path) -> Any:
+    """The value of such a file. Raises ModelError."""
+    try:
+        return parse_json(read_file(path))
     except ValueError as error:
         raise ModelError(f"{path}: cannot be read: {error}; {AGAIN}") from None
+
+
+def read_settings(path: Path, required: bool = True) -> dict[str, Any]:
+    """Keys with their values. Raises ModelError."""
+    if not required and not path.exists():
+        return {}
+    settings = read_json(path)
     if not isinstance(settings, dict):
         raise ModelError(f"{path}: cannot be read: not keys with their values; {AGAIN}")
     return settings

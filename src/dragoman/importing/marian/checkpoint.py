@@ -41,8 +41,11 @@ class Tensors(MutableMapping[str, Tensor]):
 
     @property
     def pickled(self) -> bool:
-        """Whether the file is a pickle."""
         return self.path.suffix != ".safetensors"
+
+    @property
+    def notes(self) -> list[str]:
+        return [f"{self.path.name}: a pickle, read without executing anything in it"] if self.pickled else []
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises ModelError for a tensor of another kind than floating-point numbers."""

@@ -6,7 +6,7 @@ sines before all cosines, the axis of d_model is permuted (section 3.5 interleav
 the projection do not depend on that order, and the inside of heads and of feed-forward networks is not touched.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
 from dragoman.importing.files.foreign import Foreign
+from dragoman.importing.marian.checkpoint import Tensors
 from dragoman.model.parts.device import without_values
 from dragoman.model.parts.embedding import positional_encoding
 from dragoman.model.transformer import Transformer
@@ -55,6 +56,13 @@ def interleaving(d_model: int) -> Tensor:
             f"config.json: d_model: an even number from 4 on is needed, not {d_model}; fetch the file again"
         )
     return torch.arange(d_model).view(2, -1).T.flatten()
+
+
+def take_positions(tensors: Tensors, names: Iterable[str], config: ModelConfig) -> None:
+    """Take stored positions out of the tensors, which must be those of the formula. Raises ModelError."""
+    for name in names:
+        if name in tensors:
+            check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")
 
 
 def check_positions(table: Tensor, config: ModelConfig, name: str) -> None:

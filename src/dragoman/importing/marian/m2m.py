@@ -17,28 +17,20 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import ConfigError, ModelError, counted
-from dragoman.importing.files.foreign import Foreign, foreign_config
-from dragoman.importing.files.languages import choose, tags_of
-from dragoman.importing.files.origin import origin_of_folder
-from dragoman.importing.files.pieces import (
-    Renumbered,
-    SpecialIds,
-    read_model,
-    read_vocabulary,
-    renumber,
-    tokenizer_keys,
-)
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
+from dragoman.importing.files.languages import choose, listed, tags_of
+from dragoman.importing.files.npz_files import marian_base
+from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import dropout_notes, model_config, number, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
 from dragoman.importing.marian.layers import (
-    check_positions,
     hugging_face_name,
     interleaving,
     make_unlikely,
     our_weights,
+    take_positions,
 )
 from dragoman.text.tokens.model_file import model_pieces
-from dragoman.text.tokens.tokenizer import Tokenizer
 
 # Keys of config.json with the values that they may have; None: the key may be missing.
 REQUIRED: dict[str, tuple[Any, ...]] = {
@@ -109,32 +101,19 @@ def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
         marks.__contains__,
         file,
     )
-    tokenizer = Tokenizer(numbered.models[0], numbered.models[0])
+    sides = NumberedSides(numbered, numbered)
     tensors = open_tensors(path)
     model, weights = _weights(tensors, settings, numbered, path / "config.json")
-    config = foreign_config(
-        path,
-        (chosen.source, chosen.target),
-        project=chosen.project(),
-        model=model,
-        tokenizer={
-            "vocab_size": len(tokenizer.source),
-            "joint": True,
-            **tokenizer_keys(tokenizer.source.serialized),
-        },
-        decode={"beam": 5},
-    )
+    config = foreign_config(path, chosen.project(), model=model, tokenizer=sides.keys, decode={"beam": 5})
     notes = [f"1 pair of {counted(len(languages), 'language')}; another --pair makes another bundle"]
     if numbered.extras:
         notes.append(f"{counted(numbered.extras, 'piece')} unknown to the network")
-    if tensors.pickled:
-        notes.append(f"{tensors.path.name}: a pickle, read without executing anything in it")
-    notes += dropout_notes(settings)
+    notes += [*tensors.notes, *dropout_notes(settings)]
     read = ("config.json", "sentencepiece.bpe.model", file.name, named_in, tensors.path.name)
     origin = origin_of_folder("m2m", path, sorted(set(read)), CHANGES)
     if "nc" in re.split(r"[^a-z]+", origin.license.lower()):
         notes.append(f"LICENCE {origin.license}: NOT FOR COMMERCIAL USE, nor is what is trained from it")
-    return Foreign(config, tokenizer, origin, tensors=weights, notes=notes)
+    return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
 
 
 # --- vocabulary and languages ----------------------------------------------------------------------------------------
@@ -194,8 +173,7 @@ def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> Langu
     marks = {match[1] or match[2]: token for token in languages if (match := LANGUAGE.fullmatch(token))}
     tags = tags_of(marks)
     if not pair:
-        some = ", ".join(list(tags)[:20]) + (", …" if len(tags) > 20 else "")
-        raise ConfigError(f"--pair: this model translates between {some}; choose two, as in --pair ko-en")
+        raise ConfigError(f"--pair: this model translates between {listed(list(tags))}; choose two, as in --pair ko-en")
     source, target = (marks[choose(tag, tags)] for tag in pair)
     if source == target:
         raise ConfigError(f"--pair: {pair[0]} and {pair[1]} are one language to this model; choose two")
@@ -214,15 +192,13 @@ def _weights(
     model = {
         **shape,
         "norm_order": "pre",
-        "position_base": 10000.0 ** ((width / 2) / (width / 2 - 1)),
+        "position_base": marian_base(width),
         "first_position": FIRST_POSITION,
         "output_bias": numbered.extras > 0,
         "tie": "all",
     }
     config = model_config(model, where)
-    for name in POSITIONS:
-        if name in tensors:
-            check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")
+    take_positions(tensors, POSITIONS, config)
     names = {"projection": take_one_of(tensors, SHARED)}
     rows = torch.tensor(numbered.rows)
     biased = config.model_copy(update={"output_bias": False})

@@ -8,34 +8,24 @@ of `vocab.json`, and their first decoder input is the row of padding. Their soft
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dragoman.errors import ModelError, counted
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.errors import ModelError
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
 from dragoman.importing.files.languages import languages
-from dragoman.importing.files.origin import origin_of_folder
-from dragoman.importing.files.pieces import (
-    Renumbered,
-    SpecialIds,
-    read_model,
-    read_vocabulary,
-    renumber,
-    tokenizer_keys,
-)
+from dragoman.importing.files.pieces import NumberedSides, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
 from dragoman.importing.marian.layers import (
-    check_positions,
     hugging_face_name,
     interleaving,
     make_unlikely,
     our_weights,
+    take_positions,
 )
-from dragoman.text.tokens.tokenizer import Tokenizer
 
 # Keys of config.json with the values that they may have; None: the key may be missing.
 REQUIRED: dict[str, tuple[Any, ...]] = {
@@ -60,21 +50,6 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True)
-class Sides:
-    """The tokenizer of both sides, and the models that it was made from."""
-
-    tokenizer: Tokenizer
-    source: Renumbered
-    target: Renumbered
-    """The same object if both sides have one numbering."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether an id is the same piece on both sides."""
-        return self.source is self.target
-
-
 def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path | None = None) -> Foreign:
     """The model in the folder `path`. A model of several targets becomes one of a single `pair`, or of all its pairs.
 
@@ -88,22 +63,8 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
     shape = _shape(settings, path / "config.json", sides)
     tensors = open_tensors(path)
     model, weights = _weights(tensors, shape, sides, path / "config.json")
-    config = foreign_config(
-        path,
-        (project["source"], project["target"]),
-        project=project,
-        model=model,
-        tokenizer={
-            "vocab_size": len(sides.tokenizer.source),
-            "joint": False,
-            "shared": sides.shared,
-            **tokenizer_keys(sides.tokenizer.source.serialized),
-        },
-        decode={"beam": 4},
-    )
-    if tensors.pickled:
-        notes.append(f"{tensors.path.name}: a pickle, read without executing anything in it")
-    notes += _notes(sides, settings)
+    config = foreign_config(path, project, model=model, tokenizer=sides.keys, decode={"beam": 4})
+    notes += [*tensors.notes, *sides.notes, *dropout_notes(settings)]
     read = ["config.json", "tokenizer_config.json", tensors.path.name, *files]
     origin = origin_of_folder("marian", path, [name for name in read if (path / name).is_file()], CHANGES)
     return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
@@ -112,7 +73,7 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
 # --- config.json → [model] -----------------------------------------------------------------------------------------
 
 
-def _shape(settings: Mapping[str, Any], where: Path, sides: Sides) -> dict[str, Any]:
+def _shape(settings: Mapping[str, Any], where: Path, sides: NumberedSides) -> dict[str, Any]:
     """The keys of [model]. Raises ModelError."""
     share, tie = (settings.get(key, True) for key in ("share_encoder_decoder_embeddings", "tie_word_embeddings"))
     if share and not (tie and sides.shared):
@@ -125,7 +86,7 @@ def _shape(settings: Mapping[str, Any], where: Path, sides: Sides) -> dict[str, 
 # --- source.spm, target.spm, vocab.json → tokenizer ------------------------------------------------------------------
 
 
-def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> tuple[Sides, list[str]]:
+def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> tuple[NumberedSides, list[str]]:
     """The tokenizer of both sides and the names of its files. Raises ModelError."""
     models = {path / name: read_model(path / name) for name in ("source.spm", "target.spm")}
     numbered = {"vocab.json": list(models)}
@@ -136,8 +97,7 @@ def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> 
         vocabulary = read_vocabulary(path / name)
         special = _special_ids(settings, vocabulary, path / name, len(part) == 2 or name != "vocab.json")
         sides.append(renumber({file: models[file] for file in part}, vocabulary, special, _is_mark, path / name))
-    tokenizer = Tokenizer(sides[0].models[0], sides[-1].models[-1])
-    return Sides(tokenizer, sides[0], sides[-1]), ["source.spm", "target.spm", *numbered]
+    return NumberedSides(sides[0], sides[-1]), ["source.spm", "target.spm", *numbered]
 
 
 def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], where: Path, decoded: bool) -> SpecialIds:
@@ -170,7 +130,7 @@ def _is_mark(piece: str) -> bool:
 
 
 def _weights(
-    tensors: Tensors, shape: Mapping[str, Any], sides: Sides, where: Path
+    tensors: Tensors, shape: Mapping[str, Any], sides: NumberedSides, where: Path
 ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """The keys of [model], with `output_bias` if there is any, and our weights. Raises ModelError."""
     names = _names(tensors, shape["tie"])
@@ -178,9 +138,7 @@ def _weights(
     extras = sides.target.extras
     model = {**shape, "output_bias": biased or extras > 0}
     config = model_config(model, where)
-    for name in POSITIONS:
-        if name in tensors:
-            check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")
+    take_positions(tensors, POSITIONS, config)
     source, target = (torch.tensor(side.rows) for side in (sides.source, sides.target))
     rows = {"source_embedding.weight": source}
     rows |= dict.fromkeys(("target_embedding.weight", "projection", "projection_bias"), target)
@@ -209,9 +167,3 @@ def _names(tensors: Tensors, tie: str) -> dict[str, str]:
     if tie == "target":
         return {**names, "projection": take_one_of(tensors, DECODER)}
     return {**names, "projection": DECODER[0], "target_embedding.weight": DECODER[1]}
-
-
-def _notes(sides: Sides, settings: Mapping[str, Any]) -> list[str]:
-    lacking = zip(("source", "target"), (sides.source.lacking[0], sides.target.lacking[-1]), strict=True)
-    notes = [f"{counted(count, f'{side} piece')} unknown to the network" for side, count in lacking if count]
-    return notes + dropout_notes(settings)

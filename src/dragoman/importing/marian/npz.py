@@ -16,17 +16,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.errors import ConfigError, ModelError, counted
-from dragoman.importing.files.foreign import Foreign, foreign_config
-from dragoman.importing.files.languages import choose, tags_of
-from dragoman.importing.files.npz_files import OTHER, SETTINGS, Files, find_files, model_keys
-from dragoman.importing.files.origin import origin_of_folder
-from dragoman.importing.files.pieces import Renumbered, SpecialIds, read_model, renumber, tokenizer_keys
-from dragoman.importing.files.settings import model_config
-from dragoman.importing.files.yaml import Settings, parse_settings, parse_vocabulary, read_yaml
+from dragoman.errors import ConfigError, ModelError
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
+from dragoman.importing.files.languages import choose, listed, tags_of
+from dragoman.importing.files.npz_files import (
+    OTHER,
+    SETTINGS,
+    Files,
+    Settings,
+    find_files,
+    model_keys,
+    parse_settings,
+    parse_vocabulary,
+)
+from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, renumber
+from dragoman.importing.files.settings import model_config, read_text
 from dragoman.importing.marian.layers import interleaving, make_unlikely, our_weights
 from dragoman.text.tokens.model_file import model_pieces
-from dragoman.text.tokens.tokenizer import BOS, Tokenizer
+from dragoman.text.tokens.tokenizer import BOS
 
 PARTS = {"self_attention": "self", "cross_attention": "context", "feed_forward": "ffn"}
 NORMS = {"self_attention_norm": "self_Wo", "cross_attention_norm": "context_Wo", "feed_forward_norm": "ffn_ffn"}
@@ -49,32 +56,13 @@ def read_npz(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
     arrays, options = read_arrays(files.network)
     model = model_keys(options, f"{files.network}: {SETTINGS}")
     sides = _read_tokenizer(files)
-    project = _languages(path, sides[0], pair)
-    shared = sides[0] is sides[1]
-    if model["tie"] == "all" and not shared:
+    project = _languages(path, sides.source, pair)
+    if model["tie"] == "all" and not sides.shared:
         raise ModelError(f"{files.folder}: tied-embeddings-all with two vocabularies; {OTHER}")
     model, weights = _weights(arrays, model, sides, files.network)
-    tokenizer = Tokenizer(sides[0].models[0], sides[1].models[-1])
-    config = foreign_config(
-        path,
-        (project["source"], project["target"]),
-        project=project,
-        model=model,
-        tokenizer={
-            "vocab_size": len(tokenizer.source),
-            "joint": tokenizer.joint,
-            "shared": shared and not tokenizer.joint,
-            **tokenizer_keys(tokenizer.source.serialized),
-        },
-        decode={"beam": 4},
-    )
-    notes = [
-        f"{counted(count, f'{side} piece')} unknown to the network"
-        for side, count in (("source", sides[0].lacking[0]), ("target", sides[1].lacking[-1]))
-        if count
-    ]
+    config = foreign_config(path, project, model=model, tokenizer=sides.keys, decode={"beam": 4})
     origin = origin_of_folder("npz", files.folder, files.names, CHANGES)
-    return Foreign(config, tokenizer, origin, tensors=weights, notes=notes)
+    return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=sides.notes)
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------------
@@ -111,14 +99,14 @@ def _tensor(array: Any, where: str) -> Tensor:
 # --- vocabulary → tokenizer ------------------------------------------------------------------------------------------
 
 
-def _read_tokenizer(files: Files) -> tuple[Renumbered, Renumbered]:
-    """Source and target; the same object twice for one numbering. Raises ModelError."""
+def _read_tokenizer(files: Files) -> NumberedSides:
     models = [(path, read_model(path)) for path in files.models]
     vocabularies = [_read_vocabulary(path) for path in files.vocabularies]
     if vocabularies[0] == vocabularies[1]:
         shared = _renumbered(models, vocabularies[0], files, 0)
-        return shared, shared
-    return _renumbered(models[:1], vocabularies[0], files, 0), _renumbered(models[1:], vocabularies[1], files, 1)
+        return NumberedSides(shared, shared)
+    source, target = (_renumbered([models[side]], vocabularies[side], files, side) for side in (0, 1))
+    return NumberedSides(source, target)
 
 
 def _renumbered(models: list[tuple[Path, bytes]], vocabulary: dict[str, int], files: Files, side: int) -> Renumbered:
@@ -134,15 +122,15 @@ def _renumbered(models: list[tuple[Path, bytes]], vocabulary: dict[str, int], fi
 def _read_vocabulary(path: Path) -> dict[str, int]:
     if path.suffix == ".spm":  # Marian's own use of SentencePiece: ids are those of the model
         return {piece.text: id_ for id_, piece in enumerate(model_pieces(read_model(path)))}
-    return parse_vocabulary(read_yaml(path), path)
+    return parse_vocabulary(read_text(path), path)
 
 
 def _languages(path: Path, source: Renumbered, pair: tuple[str, str] | None) -> dict[str, Any]:
     """The keys of [project] but for its name. Raises ConfigError."""
     tags = tags_of(mark[2:-2] for mark in source.marks)
     if not pair:
-        some = ", ".join(list(tags)[:20]) + (", …" if len(tags) > 20 else "")
-        what = f"this model translates into {some}; choose" if tags else f"{path} does not say its languages; give them"
+        into = f"this model translates into {listed(list(tags))}; choose"
+        what = into if tags else f"{path} does not say its languages; give them"
         raise ConfigError(f"--pair: {what}, as in --pair ko-en")
     languages = {"source": pair[0], "target": pair[1]}
     if not tags:
@@ -166,12 +154,12 @@ def marian_name(ours: str, pre: bool) -> str:
 
 
 def _weights(
-    arrays: dict[str, Tensor], model: Mapping[str, Any], sides: tuple[Renumbered, Renumbered], where: Path
+    arrays: dict[str, Tensor], model: Mapping[str, Any], sides: NumberedSides, where: Path
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The keys of [model], with `output_bias`, and our weights. Raises ModelError."""
-    source, target = (torch.tensor(side.rows) for side in sides)
+    source, target = (torch.tensor(side.rows) for side in (sides.source, sides.target))
     source[BOS] = target[BOS] = -1
-    extras = sides[1].extras
+    extras = sides.target.extras
     keys = {**model, "output_bias": BIAS in arrays or extras > 0}
     if extras and BIAS not in arrays:
         arrays[BIAS] = torch.zeros(1, int(target.max()) + 1)

@@ -12,14 +12,13 @@ from typing import Any
 
 from dragoman.config.sections.project import parse_pair
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import Foreign, name_of
-from dragoman.importing.files.origin import LICENSES, README, Origin, origin_of_folder
+from dragoman.importing.files.foreign import LICENSES, README, Foreign, Origin, name_of, origin_of_folder
+from dragoman.importing.files.settings import read_settings
 from dragoman.importing.opennmt.ctranslate2 import CHANGES, foreign_of
 from dragoman.importing.opennmt.folder import LARGEST_CONFIG, read_ct2_folder
 from dragoman.importing.opennmt.tokenizer import read_tokenizer
 from dragoman.system.archives import Archive, open_archive
 from dragoman.system.files import sha256
-from dragoman.system.parsing import parse_json
 
 METADATA, TOKENIZER, MODEL = "metadata.json", "sentencepiece.model", "model"
 # The members that are read.
@@ -106,15 +105,7 @@ def _refuse_bpe(path: Path, names: set[str]) -> None:
 
 
 def _metadata(path: Path) -> Mapping[str, Any]:
-    try:
-        with path.open("rb") as file:
-            metadata = parse_json(file.read(LARGEST_CONFIG))
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; fetch the package again") from None
-    except ValueError as error:
-        raise ModelError(f"{path}: {error}; fetch the package again") from None
-    if not isinstance(metadata, dict):
-        raise ModelError(f"{path}: not the description of a package; fetch it again")
+    metadata = read_settings(path)
     if (kind := metadata.get("type", "translate")) != "translate":
         raise ModelError(f"{path}: a package of the type {kind}, not a translation model; take one that translates")
     for key in ("from_code", "to_code", "target_prefix", "package_version"):

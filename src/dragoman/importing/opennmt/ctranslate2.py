@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import ModelConfig, RunConfig
+from dragoman.config import ModelConfig
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.foreign import Foreign, Origin, foreign_config, origin_of_folder
 from dragoman.importing.files.model_bin import ModelBin
-from dragoman.importing.files.origin import Origin, origin_of_folder
 from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
 from dragoman.importing.opennmt.tokenizer import FolderTokenizer, language_pair, read_tokenizer
@@ -50,46 +49,32 @@ def foreign_of(
     origin: Origin,
     scratch: Path,
     *,
-    decode: Mapping[str, Any] | None = None,
-    project: Mapping[str, Any] | None = None,
+    project: Mapping[str, Any],
+    weights: bool,
+    decode: Mapping[str, Any] = {},
     notes: Sequence[str] = (),
-    weights: bool = False,
 ) -> Foreign:
     """The model of a checked folder that was read from `path`; its files for the engine are written to `scratch`."""
     start = folder.config["decoder_start_token"]
     target = Renumbering.of(folder_tokenizer.target, folder.target, start)
     source = target if folder.shared else Renumbering.of(folder_tokenizer.source, folder.source, start)
     shape, has_network = model_shape(folder)
-    config = foreign_config(
-        path, pair, model=shape, tokenizer=_segmentation(folder_tokenizer), decode=decode, project=project
-    )
-    if not has_network and not weights:
-        notes = [*notes, "a network that Dragoman's own has no options for: [model] gives its sizes"]
+    languages = {"source": pair[0], "target": pair[1], **project}
+    tokenizer = _segmentation(folder_tokenizer)
+    config = foreign_config(path, languages, model=shape, tokenizer=tokenizer, decode=decode)
     notes = [*folder.notes, *folder_tokenizer.notes, *notes]
-    if weights:
-        return _trainable(folder, folder_tokenizer, config, origin, source, target, has_network, notes)
-    engine_folder = write_engine_folder(folder, source, target, scratch)
-    return Foreign(
-        config,
-        folder_tokenizer.tokenizer,
-        origin,
-        engine_folder=engine_folder,
-        parameters=folder.model.parameters,
-        notes=notes,
-    )
-
-
-def _trainable(
-    folder: CT2Folder,
-    folder_tokenizer: FolderTokenizer,
-    config: RunConfig,
-    origin: Origin,
-    source: Renumbering,
-    target: Renumbering,
-    has_network: bool,
-    notes: Sequence[str],
-) -> Foreign:
-    """The model with weights for our own network. Raises ModelError if it is of another architecture."""
+    if not weights:
+        if not has_network:
+            notes.append("a network that Dragoman's own has no options for: [model] gives its sizes")
+        engine_folder = write_engine_folder(folder, source, target, scratch)
+        return Foreign(
+            config,
+            folder_tokenizer.tokenizer,
+            origin,
+            engine_folder=engine_folder,
+            parameters=folder.model.parameters,
+            notes=notes,
+        )
     if not has_network:
         raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
     try:
@@ -97,11 +82,11 @@ def _trainable(
     except ImportError:
         raise ModelError(f'{folder.path}: --weights needs `pip install "dragoman[train]"`') from None
     assert isinstance(config.model, ModelConfig), "CTranslate2 runs Transformers alone"
-    shape, tensors = weights_of(folder, config.model, source, target)
+    network, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
     return Foreign(
-        config.model_copy(update={"model": shape}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
+        config.model_copy(update={"model": network}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
     )
 
 
@@ -166,7 +151,6 @@ def _layers(model: ModelBin, stack: str) -> int:
 
 
 def _tie(folder: CT2Folder) -> str:
-    """Which of the tables share a matrix."""
     model = folder.model
     tables = [model.aliases.get(name, name) for name in (source_table(model), *TARGET_TABLES)]
     if tables[1] != tables[2]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.errors import ModelError
 from dragoman.importing.files.model_bin import ModelBin, read_model_bin
-from dragoman.system.parsing import parse_json
+from dragoman.importing.files.settings import read_json, read_settings, read_text
 
 # The specifications of encoder-decoder Transformers, the last two of early versions.
 TRANSFORMERS = ("TransformerSpec", "TransformerBase", "TransformerBig")
@@ -40,7 +40,6 @@ class CT2Folder:
 
     @property
     def shared(self) -> bool:
-        """Whether both sides have one vocabulary."""
         return self.source is self.target
 
 
@@ -91,10 +90,7 @@ def _config(folder: Path, model: ModelBin) -> dict[str, Any]:
             "decoder_start_token": None if model.flag("user_decoder_start_tokens") else start,
         }
     path = folder / CONFIG
-    values = _json(path, LARGEST_CONFIG)
-    if not isinstance(values, dict):
-        raise ModelError(f"{path}: not the configuration of a model; convert the model again")
-    config |= values
+    config |= read_settings(path)
     for key in ("unk_token", "bos_token", "eos_token", "decoder_start_token"):
         if not isinstance(config[key], str) and (key, config[key]) != ("decoder_start_token", None):
             raise ModelError(f"{path}: {key}: a piece in quotes, not {config[key]!r}; convert the model again")
@@ -148,32 +144,7 @@ def _vocabulary(folder: Path, side: str) -> tuple[str, list[str]]:
     if name is None:
         raise ModelError(f"{folder}: no vocabulary; looked for: {', '.join(names)}")
     path = folder / name
-    pieces = _json(path, LARGEST_VOCABULARY) if name.endswith("json") else _lines(path)
+    pieces = read_json(path) if name.endswith("json") else read_text(path).removesuffix("\n").split("\n")
     if not isinstance(pieces, list) or not pieces or not all(isinstance(piece, str) and piece for piece in pieces):
         raise ModelError(f"{path}: not a list of pieces; convert the model again")
     return name, pieces
-
-
-def _json(path: Path, largest: int) -> Any:
-    try:
-        return parse_json(_read(path, largest))
-    except ValueError as error:
-        raise ModelError(f"{path}: {error}; convert the model again") from None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return _read(path, LARGEST_VOCABULARY).decode().removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not UTF-8 at byte {error.start}; convert the model again") from None
-
-
-def _read(path: Path, largest: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(largest + 1)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; fetch the file again") from None
-    if len(content) > largest:
-        raise ModelError(f"{path}: more than {largest >> 20} MiB, which no such file needs; is it of another model?")
-    return content

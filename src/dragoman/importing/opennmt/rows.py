@@ -6,7 +6,7 @@ PAD, UNK, BOS and those pieces from being generated, as in every export.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,11 +123,9 @@ def _renumbered(model: ModelBin, name: str, numbering: Renumbering) -> Written:
     if not variable.shape:
         return Written((), variable.type, [model.array(name)])
     shape = (len(numbering.rows), *variable.shape[1:])
-    return Written(shape, variable.type, _moved(model.array(name), numbering.rows))
-
-
-def _moved(table: Array, rows: NDArray[np.int64]) -> Iterator[Array]:
-    return (table[rows[start : start + CHUNK]] for start in range(0, len(rows), CHUNK))
+    table, rows = model.array(name), numbering.rows
+    chunks = (table[rows[start : start + CHUNK]] for start in range(0, len(rows), CHUNK))
+    return Written(shape, variable.type, chunks)
 
 
 def _bias(model: ModelBin, pieces: int, target: Renumbering) -> Written:

@@ -17,6 +17,7 @@ from dragoman.config import ModelConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
 from dragoman.importing.files.model_bin import ModelBin
+from dragoman.importing.files.npz_files import marian_base
 from dragoman.importing.files.settings import model_config
 from dragoman.importing.marian.layers import interleaving, our_weights
 from dragoman.importing.opennmt.folder import CT2Folder
@@ -119,10 +120,9 @@ def _positions(model: ModelBin, config: ModelConfig) -> tuple[Tensor | None, dic
     if POSITIONS not in model:
         raise ModelError(f"{model.path}: has no table of positions, so its formula is not known; {REMEDY}")
     table, width = _tensor(model, POSITIONS), config.d_model
-    half = width / 2
     length = min(len(table), 256)
     orders: list[Tensor | None] = [None] if width % 2 else [None, interleaving(width)]
-    for base in (10000.0, 10000.0 ** (half / (half - 1))):
+    for base in (10000.0, marian_base(width)):
         for first in (0, 1, 2):
             expected = positional_encoding(first, length, width, base)
             for order in orders:

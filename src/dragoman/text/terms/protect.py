@@ -11,7 +11,7 @@ Every expression takes linear time: what repeats is possessive or has a maximum.
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import takewhile
 from typing import NamedTuple
 
 from dragoman.config.sections.decode import PLACEHOLDERS
@@ -211,14 +211,9 @@ def _without_rest(address: str) -> str:
         for opening, closing in ("()", "[]", "{}"):
             if address.endswith(closing) and address.count(opening) < address.count(closing):
                 address = address[:-1]
-        run = _hangul_at_end(address)
+        run = "".join(takewhile(lambda letter: "가" <= letter <= "힣", reversed(address)))[::-1]
         if run and is_particles("가나", run, agree=False):
             address = address.removesuffix(run)
         if address == before:
             break
     return address
-
-
-def _hangul_at_end(text: str) -> str:
-    last = next(iter(groupby(reversed(text), lambda letter: "가" <= letter <= "힣")), None)
-    return "".join(reversed(list(last[1]))) if last and last[0] else ""

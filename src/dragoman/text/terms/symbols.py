@@ -11,12 +11,11 @@ this one, keeps it: what looks like a symbol is itself a placeholder, and has a 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from dragoman.config import RunConfig
-from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.terms.protect import Placeholder, find_placeholders
 from dragoman.text.words.normalise import INVISIBLE
 
 Table = Mapping[str, str]
@@ -29,18 +28,6 @@ _GAP = f"{INVISIBLE.pattern}*"
 _LOOKALIKE = re.compile(f"⟦{_GAP}[0-9](?:{_GAP}[0-9])*{_GAP}⟧")
 
 
-class Spanned(Protocol):
-    """A placeholder: its characters in the text, from `begin` to before `end`."""
-
-    @property
-    def begin(self) -> int:
-        """Its first character."""
-
-    @property
-    def end(self) -> int:
-        """What is after it."""
-
-
 Spans = list[tuple[int, int]]
 
 
@@ -49,7 +36,7 @@ def symbol(number: int) -> str:
     return f"⟦{number}⟧"
 
 
-def mask(text: str, placeholders: Iterable[Spanned], symbols: Sequence[str]) -> tuple[str, Table]:
+def mask(text: str, placeholders: Iterable[Placeholder], symbols: Sequence[str]) -> tuple[str, Table]:
     """`text` with symbols in place of its placeholders, and what they replace.
 
     Of more different placeholders than `symbols` the last ones stay text.
@@ -135,7 +122,6 @@ class Symbols:
         return masked[0], masked[1]
 
     def mask_pairs(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Each pair as `mask_pair` returns it."""
         return [self.mask_pair(source, target) for source, target in pairs]
 
     def _spans(self, text: str) -> Spans:
@@ -157,23 +143,15 @@ def _lookalikes(text: str, symbols: Sequence[str]) -> Spans:
     return [match.span() for match in _LOOKALIKE.finditer(text) if INVISIBLE.sub("", match[0]) in symbols]
 
 
-def _spans(placeholders: Iterable[Spanned], present: Spans) -> Spans:
+def _spans(placeholders: Iterable[Placeholder], present: Spans) -> Spans:
     """The placeholders and the symbols that the text has already, in order; none overlaps another."""
-    return list(_apart(sorted([*present, *_outside(placeholders, present)])))
-
-
-def _outside(placeholders: Iterable[Spanned], present: Spans) -> Iterator[tuple[int, int]]:
-    for first, last in ((placeholder.begin, placeholder.end) for placeholder in placeholders):
-        if last > first and all(last <= begin or first >= end for begin, end in present):
-            yield first, last
-
-
-def _apart(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    reached = 0
-    for begin, end in spans:
-        if begin >= reached:
-            yield begin, end
-            reached = end
+    listed = [(placeholder.begin, placeholder.end) for placeholder in placeholders]
+    outside = [(first, last) for first, last in listed if all(last <= begin or first >= end for begin, end in present)]
+    apart: Spans = []
+    for begin, end in sorted([*present, *outside]):
+        if begin < end and (not apart or begin >= apart[-1][1]):
+            apart.append((begin, end))
+    return apart
 
 
 def _replaced(text: str, spans: Spans, names: Mapping[str, str]) -> str:

@@ -32,7 +32,6 @@ class Piece:
 
     @classmethod
     def read(cls, message: bytes) -> "Piece":
-        """A piece from its message."""
         values = dict(fields(message))
         [score] = struct.unpack("<f", _sized(values.get(2, bytes(4))))
         kind = values.get(3, NORMAL)
@@ -40,7 +39,6 @@ class Piece:
         return cls(_sized(values[1]).decode(), score, kind)
 
     def message(self) -> bytes:
-        """The message that `read` reads."""
         return field(1, self.text.encode()) + b"\x15" + struct.pack("<f", self.score) + field(3, self.type)
 
 

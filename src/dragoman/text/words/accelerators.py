@@ -62,7 +62,7 @@ def with_accelerator(translation: str, source: Accelerator) -> str:
     letters = [letter for letter in translation if letter.isalpha()]
     if not letters:
         return translation
-    if not all(map(_has_case, letters)):
+    if any(letter.lower() == letter.upper() for letter in letters):
         ending = _ENDING.search(translation)
         at = ending.start() if ending else len(translation)
         return f"{translation[:at]}({source.mark}{source.key.upper()}){translation[at:]}"
@@ -76,7 +76,3 @@ def without_accelerator(translation: str) -> str:
     """A translation that has an accelerator, without it."""
     accelerator = find_accelerator(translation)
     return accelerator.text if accelerator else translation
-
-
-def _has_case(letter: str) -> bool:
-    return letter.lower() != letter.upper()

@@ -18,10 +18,9 @@ from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, Q
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
-from dragoman.importing.files.foreign import Foreign, name_of
-from dragoman.importing.files.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
+from dragoman.importing.files.foreign import UNKNOWN, Foreign, Origin, name_of
+from dragoman.importing.files.hub import Hub, Repository, origin_on_hub, parse_name
 from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
-from dragoman.importing.files.origin import UNKNOWN, Origin
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
@@ -137,8 +136,8 @@ def import_model(
     with folder_next_to(target) as temporary:
         scratch, bundle = temporary / "scratch", temporary / "model"
         scratch.mkdir()
-        repository = (hub or HuggingFaceHub()).look_up(*named) if named else None
-        folder = _download(hub or HuggingFaceHub(), repository, listener) if repository else path
+        repository = (hub or Hub()).look_up(*named) if named else None
+        folder = _download(hub or Hub(), repository, listener) if repository else path
         foreign = _read(folder, kind, languages, scratch, weights, listener)
         foreign = _licensed(foreign, path, repository, license, listener)
         text = given or embedded_text(foreign.config.project)
