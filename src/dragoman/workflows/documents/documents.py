@@ -2,7 +2,7 @@
 
     find_sources      files and folders → documents by their formats (`workflows.documents.files`)
     DocumentWork      units → windows of texts that differ → `Translator.translate_inline` → journal on disk
-    write             the format's `write` into a file that appears whole, after `check_written` (`document_check`)
+    write             the format's `write` into a file that appears whole, after `check_written`
     write_review      what a person should look at, as `OUT.review.tsv` and `OUT.review.html`
     (`workflows.documents.review`)
 
