@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and
-# programs, which are made of the same functions, run as their users run them, unchecked. Beside the model's own tests,
+# programs, which are made of the same functions, run as their users run them, unchecked. Outside of the model's own tests,
 # one case of a quick test is checked, and of a slow one the first of each model.
 OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
 CHECKED = pytest.StashKey[bool]()
@@ -60,11 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Choose the tests that run with shapes checked."""
     checked: set[tuple[Path, str, str]] = set()
     for item in items:
-        room = item.path.relative_to(TESTS).parts[0]
+        package = item.path.relative_to(TESTS).parts[0]
         function, _, case = item.name.partition("[")
         is_slow = item.get_closest_marker("slow") is not None
         law = (item.path, function, f"slow {case.split('-')[0]}" if is_slow else "quick")
-        item.stash[CHECKED] = room in {"paper", "model"} or (room in OF_TENSORS and law not in checked)
+        item.stash[CHECKED] = package in {"paper", "model"} or (package in OF_TENSORS and law not in checked)
         checked.add(law)
 
 

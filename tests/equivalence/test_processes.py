@@ -28,7 +28,7 @@ PROCESS = Path(__file__).with_name("process.py")
 
 @pytest.fixture
 def run(toy_corpus: Path, tmp_path: Path) -> Run:
-    """Train in so many processes, a single one of them here; the losses of the steps."""
+    """Train in a number of processes, a single one in that of the test; the losses of the steps."""
 
     def start(name: str, processes: int, resume: bool = False, **keys: object) -> dict[str, float]:
         (tmp_path / name).mkdir(exist_ok=True)
