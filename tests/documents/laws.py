@@ -11,17 +11,6 @@ REQUEST = DocumentOptions("en", "ko")
 TAIL = """ "끝" it's \\ done"""
 
 
-def is_nested(inline: InlineText) -> bool:
-    """Whether each span that is opened is closed, once, inside the spans that were opened before it."""
-    names: list[str] = []
-    for code in inline.codes:
-        if code.kind == "open":
-            names.append(code.name)
-        elif code.kind == "close" and (not names or names.pop() != code.name):
-            return False
-    return not names
-
-
 def opened(path: Path, request: DocumentOptions = REQUEST) -> tuple[Document, list[Unit]]:
     document = read_document(path, kind_of(path), request)
     return document, list(document.units)

@@ -172,16 +172,8 @@ def _check_side(tokenizer: Tokenizer, side: Side, where: str) -> None:
     vocabulary = getattr(tokenizer, side)
     processor, size = vocabulary.processor, len(vocabulary)
     drawn = random.Random(0).sample(range(size), min(PIECES, size))
-    plain = [
-        token
-        for token in drawn
-        if not (
-            processor.IsControl(token)
-            or processor.IsUnknown(token)
-            or processor.IsUnused(token)
-            or processor.IsByte(token)
-        )
-    ]
+    special = (processor.IsControl, processor.IsUnknown, processor.IsUnused, processor.IsByte)
+    plain = [token for token in drawn if not any(is_kind(token) for is_kind in special)]
     texts = tokenizer.decode([[token] for token in plain], side)
     again = tokenizer.decode(tokenizer.encode(texts, side), side)
     changed = [(text, other) for text, other in zip(texts, again, strict=True) if text.split() != other.split()]

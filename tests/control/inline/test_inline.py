@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.inline_marks import marked, shown
-from documents.laws import is_nested
 from dragoman.config import DecodeConfig
 from dragoman.control.inline.evidence import by_position
 from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline
@@ -80,7 +79,7 @@ def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str])
     for translate in (by_words, other):
         [found] = by(translate, InlineItem(text))
         assert found.inline.counted_codes == text.counted_codes
-        assert is_nested(found.inline)
+        assert found.inline.is_nested
         positions = [code.position for code in found.inline.codes]
         assert positions == sorted(positions)
         assert all(0 <= position <= len(found.inline.text) for position in positions)
@@ -122,12 +121,12 @@ def test_deep_and_many_codes_end() -> None:
     deep = "<b>" * 3000 + "one" + "</b>" * 3000 + " two"
     wide = " ".join(f"<b>w{number}</b>" for number in range(1000))
     for found in translated(marked(deep), marked(wide)):
-        assert is_nested(found.inline)
+        assert found.inline.is_nested
 
 
 def test_crossing_spans_are_nested_and_flagged() -> None:
     [found] = translated(marked("<b>one <i>two</b> three</i> four"))
-    assert is_nested(found.inline)
+    assert found.inline.is_nested
     assert found.inline.counted_codes == marked("<b><i></b></i>").counted_codes
     assert [flag.kind for flag in found.translation.warnings] == ["markup"]
 
@@ -186,6 +185,6 @@ def test_codes_change_no_text_of_a_model(name: str) -> None:
     plain = translator.translate_inline([InlineText(text.text) for text in texts])
     assert [one.inline.text for one in found] == [one.inline.text for one in plain]
     assert [one.inline.counted_codes for one in found] == [text.counted_codes for text in texts]
-    assert all(is_nested(one.inline) for one in found)
+    assert all(one.inline.is_nested for one in found)
     assert found[1].inline.text == translator.translate(texts[1].text).text
     assert [one.inline for one in translator.stream_inline(iter(texts), window=1)] == [one.inline for one in found]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from documents.laws import is_nested
 from documents.real import needs_data, real
 from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.exchange import xliff
@@ -86,7 +85,7 @@ def test_units_of_2(tmp_path: Path) -> None:
     units = list(opened(tmp_path, NEW).units)
     assert [unit.source.text for unit in units] == ["Press the {name} key or quit.", "Done"]
     assert [code.kind for code in units[0].source.codes] == ["open", "close", "open", "close"]
-    assert is_nested(units[0].source)
+    assert units[0].source.is_nested
     assert units[0].max_length == 30
 
 

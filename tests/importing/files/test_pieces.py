@@ -223,9 +223,7 @@ def test_a_file_that_is_no_sentencepiece_model_is_refused(
 
 
 def test_a_missing_or_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        ModelError, match=r"source\.spm: cannot be read: No such file or directory; it belongs to the model"
-    ):
+    with pytest.raises(ModelError, match=r"source\.spm: No such file or directory; it belongs to the model"):
         read_model(tmp_path / "source.spm")
     monkeypatch.setattr("dragoman.importing.files.settings.LARGEST_FILE", 3)
     (tmp_path / "source.spm").write_bytes(b"1234")

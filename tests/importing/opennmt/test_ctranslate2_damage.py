@@ -87,7 +87,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
         rewrite("config.json", lambda c: c | {"add_source_eos": "no"}),
         "add_source_eos: true or false, not 'no'",
     ),
-    "no configuration": (remove("config.json"), "config.json: cannot be read: No such file"),
+    "no configuration": (remove("config.json"), "config.json: No such file"),
     "no JSON": (write("config.json", b"{"), "config.json: cannot be read: not JSON"),
     "no SentencePiece model": (
         remove("sentencepiece.model"),

@@ -102,20 +102,18 @@ class Spans:
         arguments = [argument for argument in listed if argument is not None]
         last = arguments[-1] if arguments else None
         group = last if type(last).__name__ == "LatexGroupNode" else None
-        if name in _HEADINGS | _NOTES and group is None:
+        if name in _HEADINGS | _NOTES | _STYLES and group is None:
             group = self._following(end)
-        if name in _STYLES and group is None:
-            group = self._following(end)
+        stop = end if group is None else max(end, group.pos + group.len)
         if name in _STYLES and group is not None:
-            self._span(group, begin, max(end, group.pos + group.len), name)
+            self._span(group, begin, stop, name)
         elif name in _HEADINGS and group is not None:
             self._close()
             self._inside(group, "")
-            self._skip(max(end, group.pos + group.len))
+            self._skip(stop)
         elif name in _NOTES and group is not None:
             outer, self.items = self.items, []
             self._inside(group, "note")
-            stop = max(end, group.pos + group.len)
             self.items = [*outer, Item("alone", begin, stop)]
             self._skip(stop)
         elif name == "item" or (name == "\\" and not arguments and self.tabular):

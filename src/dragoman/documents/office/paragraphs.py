@@ -74,12 +74,14 @@ _KINDS: dict[type, tuple[Any, str]] = {Open: ("open", "<{}>"), Copied: ("open", 
 def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
     """The tokens of a translation. What it has lost of the source's codes and breaks comes at the end."""
     styles = [paragraph.style]
-    for token in paragraph.before:
+    breaks, out, at = iter(paragraph.breaks), list[Token](), 0
+
+    def put(token: Token) -> None:
+        out.append(token)
         if isinstance(token, Open):
             styles.append(token.style)
         elif isinstance(token, Close):
             styles.pop()
-    breaks, out, at = iter(paragraph.breaks), list(paragraph.before), 0
 
     def add(text: str) -> None:
         for index, line in enumerate(text.split("\n")):
@@ -88,15 +90,13 @@ def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
             if line:
                 out.append(Words(line, styles[-1]))
 
+    for token in paragraph.before:
+        put(token)
     for begin, end, token in _events(paragraph, inline):
         begin = max(at, begin)
         add(inline.text[at:begin])
         at = max(begin, end)
-        out.append(token)
-        if isinstance(token, Open):
-            styles.append(token.style)
-        elif isinstance(token, Close):
-            styles.pop()
+        put(token)
     add(inline.text[at:])
     there = {code.name for code in inline.codes}
     lost = [token for name, token in paragraph.named.items() if name not in there and not isinstance(token, Open)]

@@ -74,34 +74,23 @@ def origin_of_folder(kind: str, folder: Path, files: Sequence[str], changes: Seq
 
     Raises OSError if a file cannot be read.
     """
-    texts = {name: _text(folder / name) for name in (README, *LICENSES) if (folder / name).is_file()}
+    texts = {name: readme_text(folder / name) for name in (README, *LICENSES) if (folder / name).is_file()}
     hashes = {name: sha256(folder / name) for name in sorted({*files, *texts})}
-    return origin_of(kind, folder.absolute().name, texts, hashes, changes)
-
-
-def origin_of(
-    kind: str, name: str, texts: Mapping[str, str], hashes: Mapping[str, str], changes: Sequence[str]
-) -> Origin:
-    """The origin of a model whose README and licence have these `texts`, by file name."""
-    header = front_matter(texts.get(README, ""))
-    license, license_from = header.get("license"), README
-    if not license:
-        for file in LICENSES:
-            if spdx := license_of_text(texts.get(file, "")):
-                license, license_from = spdx, file
-                break
+    header = _front_matter(texts.get(README, ""))
+    licenses = {README: header.get("license")} | {file: _license_of_text(texts.get(file, "")) for file in LICENSES}
+    license, license_from = next(((name, file) for file, name in licenses.items() if name), (UNKNOWN, None))
     return Origin(
         kind,
-        name,
-        license=license or UNKNOWN,
-        license_from=license_from if license else None,
+        folder.absolute().name,
+        license=license,
+        license_from=license_from,
         author=header.get("author"),
-        files=dict(hashes),
+        files=hashes,
         changes=tuple(changes),
     )
 
 
-def front_matter(readme: str) -> dict[str, str]:
+def _front_matter(readme: str) -> dict[str, str]:
     """The plain `key: value` lines of the YAML header of a README; lists and nested keys are left out."""
     header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
     lines = header[1].splitlines() if header else []
@@ -109,12 +98,13 @@ def front_matter(readme: str) -> dict[str, str]:
     return {match[1]: match[3].strip() for match in matches if match}
 
 
-def license_of_text(text: str) -> str | None:
+def _license_of_text(text: str) -> str | None:
     """The usual name of a licence from its text; None if it is not one of the common ones."""
     return next((name for words, name in TEXTS.items() if words.lower() in text[:4000].lower()), None)
 
 
-def _text(path: Path) -> str:
+def readme_text(path: Path) -> str:
+    """The text of a README or a licence, as far as it can be one."""
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.read(LONGEST_README)
 

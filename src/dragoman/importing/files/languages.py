@@ -39,6 +39,11 @@ def tag_of(code: str) -> str | None:
     return Language.get(code).prefer_macrolanguage().to_tag()
 
 
+def is_target_mark(piece: str) -> bool:
+    """Whether a piece has the form `>>kor<<` of a token that selects the target language."""
+    return re.fullmatch(r">>.+<<", piece) is not None
+
+
 def tags_of(codes: Iterable[str]) -> dict[str, str]:
     """The codes that are of languages by their tags, which have no script or region unless it distinguishes two."""
     full = {code: tag for code in codes if (tag := tag_of(code))}

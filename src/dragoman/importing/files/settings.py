@@ -36,7 +36,7 @@ def read_file(path: Path) -> bytes:
             raise ModelError(f"{path}: {size:,} bytes, more than any vocabulary has; fetch it again")
         return path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; it belongs to the model, fetch it too") from None
+        raise ModelError(f"{path}: {error.strerror}; it belongs to the model, fetch it too") from None
 
 
 def read_text(path: Path) -> str:

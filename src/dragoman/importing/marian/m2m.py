@@ -9,7 +9,6 @@ other languages, and rows that no piece has, are left out.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,22 +65,6 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True)
-class LanguageTokens:
-    """The two languages of a bundle: their tags, and the names of their tokens."""
-
-    source: str
-    target: str
-    source_mark: str
-    target_mark: str
-
-    def project(self) -> dict[str, Any]:
-        """The keys of [project] but for its name."""
-        languages = {"source": self.source, "target": self.target}
-        marks = {"source_marks": [self.source_mark], "target_marks": [self.target_mark]}
-        return {**languages, "pairs": [{**languages, **marks}]}
-
-
 def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path | None = None) -> Foreign:
     """The model in the folder `path`, for one `pair` of its languages.
 
@@ -91,9 +74,9 @@ def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
     require(settings, REQUIRED, path / "config.json")
     vocabulary, file = _read_vocabulary(path)
     languages, named_in = _language_ids(path, vocabulary, number(settings, "vocab_size", path / "config.json"))
-    chosen = _choose(pair, languages)
+    project, source_mark, target_mark = _choose(pair, languages)
     model_file = path / "sentencepiece.bpe.model"
-    marks = {mark: languages[mark] for mark in (chosen.source_mark, chosen.target_mark)}
+    marks = {mark: languages[mark] for mark in (source_mark, target_mark)}
     numbered = renumber(
         {model_file: read_model(model_file)},
         {**vocabulary, **marks},
@@ -104,7 +87,7 @@ def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
     sides = NumberedSides(numbered, numbered)
     tensors = open_tensors(path)
     model, weights = _weights(tensors, settings, numbered, path / "config.json")
-    config = foreign_config(path, chosen.project(), model=model, tokenizer=sides.keys, decode={"beam": 5})
+    config = foreign_config(path, project, model=model, tokenizer=sides.keys, decode={"beam": 5})
     notes = [f"1 pair of {counted(len(languages), 'language')}; another --pair makes another bundle"]
     if numbered.extras:
         notes.append(f"{counted(numbered.extras, 'piece')} unknown to the network")
@@ -168,8 +151,8 @@ def _added(settings: Mapping[str, Any], first: int) -> dict[str, int]:
     return {token: id_ for token, id_ in settings.items() if type(id_) is int}
 
 
-def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> LanguageTokens:
-    """The tokens of the pair that the user named. Raises ConfigError."""
+def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> tuple[dict[str, Any], str, str]:
+    """The keys of [project] for the pair that the user named, and its two tokens. Raises ConfigError."""
     marks = {match[1] or match[2]: token for token in languages if (match := LANGUAGE.fullmatch(token))}
     tags = tags_of(marks)
     if not pair:
@@ -177,7 +160,9 @@ def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> Langu
     source, target = (marks[choose(tag, tags)] for tag in pair)
     if source == target:
         raise ConfigError(f"--pair: {pair[0]} and {pair[1]} are one language to this model; choose two")
-    return LanguageTokens(*pair, source, target)
+    names = {"source": pair[0], "target": pair[1]}
+    marked = {**names, "source_marks": [source], "target_marks": [target]}
+    return {**names, "pairs": [marked]}, source, target
 
 
 # --- tensors ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ of `vocab.json`, and their first decoder input is the row of padding. Their soft
 (decision 0009), so that log P differs by what their model gives to padding.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 
 from dragoman.errors import ModelError
 from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
-from dragoman.importing.files.languages import languages
+from dragoman.importing.files.languages import is_target_mark, languages
 from dragoman.importing.files.pieces import NumberedSides, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
@@ -43,7 +42,6 @@ DECODER = ("lm_head.weight", "model.decoder.embed_tokens.weight")
 SHARED = ("model.shared.weight", ENCODER, *DECODER)
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 BIAS = "final_logits_bias"
-MARK = re.compile(r">>.+<<")
 CHANGES = (
     "Dragoman renumbered the pieces, and with them the rows of the embeddings and of the projection.",
     "Dragoman permuted the axis of d_model, because its sines and cosines alternate; the function is the same.",
@@ -96,7 +94,7 @@ def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> 
     for name, part in numbered.items():
         vocabulary = read_vocabulary(path / name)
         special = _special_ids(settings, vocabulary, path / name, len(part) == 2 or name != "vocab.json")
-        sides.append(renumber({file: models[file] for file in part}, vocabulary, special, _is_mark, path / name))
+        sides.append(renumber({file: models[file] for file in part}, vocabulary, special, is_target_mark, path / name))
     return NumberedSides(sides[0], sides[-1]), ["source.spm", "target.spm", *numbered]
 
 
@@ -120,10 +118,6 @@ def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], whe
             f"{config}: decoder_start_token_id is {start}, which is no id of {where.name}; fetch both again"
         )
     return SpecialIds(unk, start, eos, (padding,))
-
-
-def _is_mark(piece: str) -> bool:
-    return MARK.fullmatch(piece) is not None
 
 
 # --- tensors ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
-from dragoman.importing.files.languages import choose, listed, tags_of
+from dragoman.importing.files.languages import choose, is_target_mark, listed, tags_of
 from dragoman.importing.files.npz_files import (
     OTHER,
     SETTINGS,
@@ -38,7 +38,6 @@ from dragoman.text.tokens.tokenizer import BOS
 PARTS = {"self_attention": "self", "cross_attention": "context", "feed_forward": "ffn"}
 NORMS = {"self_attention_norm": "self_Wo", "cross_attention_norm": "context_Wo", "feed_forward_norm": "ffn_ffn"}
 LOGITS, BIAS = "decoder_ff_logit_out", "decoder_ff_logit_out_b"
-MARK = re.compile(r">>.+<<")
 # Marian does not compress its archives; one that grows more than this is none of its.
 LARGEST_RATIO = 20
 CHANGES = (
@@ -116,7 +115,7 @@ def _renumbered(models: list[tuple[Path, bytes]], vocabulary: dict[str, int], fi
             raise ModelError(f"{where}: has no {piece}; fetch the file again")
     end = vocabulary["</s>"]
     special = SpecialIds(vocabulary["<unk>"], end, end)
-    return renumber(dict(models), vocabulary, special, lambda piece: MARK.fullmatch(piece) is not None, where)
+    return renumber(dict(models), vocabulary, special, is_target_mark, where)
 
 
 def _read_vocabulary(path: Path) -> dict[str, int]:

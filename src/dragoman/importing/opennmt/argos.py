@@ -12,10 +12,10 @@ from typing import Any
 
 from dragoman.config.sections.project import parse_pair
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import LICENSES, README, Foreign, Origin, name_of, origin_of_folder
+from dragoman.importing.files.foreign import LICENSES, README, Foreign, Origin, name_of, origin_of_folder, readme_text
 from dragoman.importing.files.settings import read_settings
 from dragoman.importing.opennmt.ctranslate2 import CHANGES, foreign_of
-from dragoman.importing.opennmt.folder import LARGEST_CONFIG, read_ct2_folder
+from dragoman.importing.opennmt.folder import read_ct2_folder
 from dragoman.importing.opennmt.tokenizer import read_tokenizer
 from dragoman.system.archives import Archive, open_archive
 from dragoman.system.files import sha256
@@ -140,6 +140,5 @@ def _license(readme: Path) -> str | None:
     """The licence that a README names, unless it names several, as for each of its corpora."""
     if not readme.is_file():
         return None
-    with readme.open(encoding="utf-8", errors="replace") as file:
-        named = {match[1] for match in LICENSE_LINE.finditer(file.read(LARGEST_CONFIG))}
+    named = {match[1] for match in LICENSE_LINE.finditer(readme_text(readme))}
     return named.pop() if len(named) == 1 else None

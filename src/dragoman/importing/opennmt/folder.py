@@ -17,9 +17,6 @@ from dragoman.importing.files.settings import read_json, read_settings, read_tex
 TRANSFORMERS = ("TransformerSpec", "TransformerBase", "TransformerBig")
 # What a vocabulary of another toolkit calls the padding, in order of preference.
 PADDING = ("<pad>", "<blank>", "[PAD]")
-# The largest config.json, and the largest vocabulary, that are read.
-LARGEST_CONFIG, LARGEST_VOCABULARY = 1 << 20, 1 << 26
-
 CONFIG, WEIGHTS = "config.json", "model.bin"
 
 
