@@ -135,7 +135,6 @@ def verify_quantised(
 def _best(
     engine: Engine, queries: Sequence[Query], options: DecodeConfig, progress: Callable[[int], None]
 ) -> list[Ids]:
-    """The tokens of the best translation of each query."""
     best: list[Ids] = []
     for start in range(0, len(queries), CHUNK):
         chunk = queries[start : start + CHUNK]

@@ -108,7 +108,6 @@ def name_fault(member: zipfile.ZipInfo) -> str | None:
 
 
 def _fault(member: zipfile.ZipInfo) -> str | None:
-    """Why a member is refused."""
     if fault := name_fault(member):
         return fault
     if member.flag_bits & 1:

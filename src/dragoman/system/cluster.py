@@ -130,7 +130,6 @@ def _token() -> dict[str, str]:
 
 
 def _private_folder() -> Path:
-    """An empty folder with a short path."""
     usual = tempfile.gettempdir()
     return Path(tempfile.mkdtemp(prefix="dg-ray-", dir=usual if len(usual) <= LONGEST_FOLDER else "/tmp"))
 

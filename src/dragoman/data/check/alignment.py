@@ -103,8 +103,6 @@ class Alignment:
 
 
 class _Window:
-    """The scores of some ten thousand pairs."""
-
     def __init__(self, source: _Features, target: _Features) -> None:
         self.source, self.target = source, target
         self.size = len(source.lengths)

@@ -142,7 +142,6 @@ class _Check:
         return report
 
     def _faults(self, name: str, block: PairBlock) -> dict[str, Lines]:
-        """The pairs of a block that have each kind of fault."""
         context, none = self.context, np.zeros(len(block), bool)
         faults = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
         languages = languages_of(block, context)
@@ -171,7 +170,6 @@ class _Check:
         self.coverage.add_held_out(part.report.name, block)
 
     def _repeats(self, block: PairBlock, sources: Hashes, usable: Lines) -> dict[str, Lines]:
-        """Training pairs that occurred before, exactly or nearly."""
         if not self.context.clean.duplicate:
             return {}
         exact = self.seen.add(pair_hashes(sources, text_hashes(block.target.lines))) & usable
@@ -180,7 +178,6 @@ class _Check:
         return {"duplicate": exact, "near_duplicate": near & ~exact}
 
     def _leakage(self, block: PairBlock, sources: Hashes, usable: Lines) -> dict[str, Lines]:
-        """Training pairs whose source is held out, exactly or nearly."""
         if not self.context.clean.leakage:
             return {}
         signed = signatures(block.source.lines)
@@ -194,7 +191,6 @@ class _Check:
 
 
 def _measure(report: CorpusReport, block: PairBlock) -> None:
-    """Add the sizes of a block to the report."""
     source, target = block.source.lengths, block.target.lengths
     report.pairs += len(block)
     report.source_characters += int(source.sum())

@@ -98,7 +98,6 @@ def _byte_ranges(corpus: CorpusConfig) -> Iterator[list[tuple[int, int]]]:
 
 
 def _ranges_of(path: Path) -> Iterator[tuple[int, int]]:
-    """Where each block begins and ends in a file."""
     start, offset, lines = 0, 0, 0
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

@@ -93,7 +93,6 @@ class _Suite:
 
     @property
     def kinds(self) -> dict[str, Callable[[str], RobustnessCases]]:
-        """The function that makes each kind."""
         return {
             "upper": lambda kind: self._case(kind, upper_case),
             "title": lambda kind: self._case(kind, title_case),
@@ -219,7 +218,6 @@ def _renumbered(sides: tuple[str, str], rng: random.Random) -> tuple[str, str]:
 
 
 def _other(number: str, rng: random.Random) -> str:
-    """A different number of as many digits."""
     if len(number) == 1:
         return rng.choice([digit for digit in "23456789" if digit != number])
     while (other := str(rng.randint(10 ** (len(number) - 1), 10 ** len(number) - 1))) == number:

@@ -256,7 +256,6 @@ def _write(
     paths: list[Path],
     options: SplitOptions,
 ) -> dict[str, int]:
-    """Write every pair to its part, in the order of the corpus."""
     counts = dict.fromkeys(files, 0)
     rejects = paths[2 * len(files) :]
     with new_text_files(paths) as out:

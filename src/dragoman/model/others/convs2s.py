@@ -106,7 +106,6 @@ class ConvDecoderLayer(nn.Module):
         self.cross_attention = ConvAttention(config)
 
     def fold(self) -> LayerWeights:
-        """The matrices of the layer."""
         attention = self.cross_attention
         return self.convolution.w.fold(), attention.w_d.fold(), attention.w_c.fold()
 

@@ -65,7 +65,6 @@ class Past:
         return Past(buffer, end)
 
     def select(self, sentences: Int[Tensor, "B2"]) -> "Past":
-        """The past of these sentences."""
         return Past.of(self.k[sentences], self.v[sentences])
 
 

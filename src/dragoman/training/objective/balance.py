@@ -73,7 +73,6 @@ def balance_loss(
 
 
 def _totals(config: MoeConfig, seen: Sequence[Routing], is_source: Tensor, is_target: Tensor) -> Iterator[Tensor]:
-    """The importance and the load of each layer."""
     encoder, decoder = _layers_with_experts(config)
     for routing, is_token in zip(seen, [is_source] * encoder + [is_target] * decoder, strict=True):
         yield torch.stack([routing.gates[is_token].sum(0), routing.load[is_token].sum(0)])

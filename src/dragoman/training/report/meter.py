@@ -22,7 +22,6 @@ class Meter:
         self.start(0.0)
 
     def start(self, seconds: float) -> None:
-        """Start again at this time."""
         self.since, self.loss, self.terms, self.tokens, self.flops = seconds, 0.0, 0, 0, 0
 
     def pause(self, seconds: float) -> None:

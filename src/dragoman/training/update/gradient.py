@@ -71,7 +71,6 @@ class GradientAccumulator:
         )
 
     def resume(self, precision: Precision, splits: int, coefficients: Sequence[float]) -> None:
-        """Take precision, splits and balance from a checkpoint."""
         self.precision = precision
         # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
         self.splits = 1 if self.sharded else splits

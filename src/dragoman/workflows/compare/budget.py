@@ -151,6 +151,5 @@ def _resolved(system: System, first: Budget | None) -> tuple[RunConfig, int]:
 
 
 def _network(config: RunConfig, vocabulary: int) -> EncoderDecoder:
-    """A network of the run's shape with random weights."""
     with torch.random.fork_rng(devices=[]):
         return build_network(config.model, vocabulary, vocabulary)

@@ -34,7 +34,6 @@ class System:
 
     @property
     def is_started(self) -> bool:
-        """Whether there is a checkpoint to resume from."""
         return bool(resumable_steps(self.folder / "checkpoints"))
 
 

@@ -78,7 +78,6 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """The number of finished translations."""
         return int(self._database.execute("select count(*) from translations").fetchone()[0])
 
     def written(self) -> frozenset[Path]:

@@ -178,7 +178,6 @@ def _database(memory: str | PathLike[str]) -> Path:
 
 
 def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
-    """What a file holds in these languages."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if name.endswith(".tmx"):
         pairs: Iterator[tuple[str, str]] = ((one.source, one.target) for one in read_tmx(path, source, target))

@@ -275,7 +275,6 @@ def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) 
 
 
 def _visible(inline: InlineText) -> str:
-    """The text without its protected spans."""
     parts, at = [], 0
     for begin, end in inline.protected:
         parts.append(inline.text[at:begin])

@@ -4,14 +4,15 @@ The bundle is made in a temporary folder next to the output, opened and tried th
 only then: whatever fails, an output that existed is unchanged and one that did not does not exist.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import add_files, open_bundle, write_bundle
+from dragoman.bundle import Bundle, add_files, open_bundle, write_bundle
 from dragoman.config.sections.project import ProjectConfig, parse_pair
 from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError, checked_path
@@ -26,12 +27,12 @@ from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritab
 from dragoman.system.parsing import parse_json
 from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
+from dragoman.version import __version__
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.evaluate.evaluate import translate_all
-from dragoman.workflows.importing.card import import_card
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export
-from dragoman.workflows.models.origin import KEY, is_non_commercial
+from dragoman.workflows.models.origin import KEY, TITLE, is_non_commercial, origin_section
 
 # Lines that are translated and scored, for the card.
 LINES = 200
@@ -231,7 +232,6 @@ def _licensed(
 
 
 def _named(foreign: Foreign, target: Path) -> Foreign:
-    """`foreign` under the name of the bundle."""
     project = foreign.config.project.model_copy(update={"name": name_of(target)})
     return replace(foreign, config=foreign.config.model_copy(update={"project": project}))
 
@@ -319,7 +319,6 @@ def _passed_trial(translator: Translator, text: TrialText, path: Path) -> Import
 def _measured(
     translator: Translator, sources: Sequence[str], text: TrialText, listener: Listeners
 ) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
-    """BLEU and chrF of the translations and of the sources."""
     references = [target for _, target in text.pairs]
     translations = translate_all(translator, sources, listener)
     scores, copying = ((bleu(lines, references), chrf(lines, references)) for lines in (translations, sources))
@@ -338,3 +337,59 @@ def _export(bundle: Path, quantization: str, text: TrialText, target: Path, list
     except QualityError as error:
         raise QualityError(str(error).replace(str(bundle), str(target))) from None
     return replace(result, model_path=target)
+
+
+def import_card(bundle: Bundle, trial: str, scores: Sequence[Score], copying: Sequence[Score], text: str) -> str:
+    """Markdown; `trial` is a sentence, `text` the name of what was scored."""
+    project, origin, parameters = bundle.config.project, bundle.manifest["origin"], bundle.manifest["parameters"]
+    return f"""---
+language: [{_quoted(project.source)}, {_quoted(project.target)}]
+license: {_quoted(project.license)}
+pipeline_tag: translation
+---
+
+# {project.name}: {project.source} → {project.target}
+
+A Transformer that was trained elsewhere and imported by Dragoman {__version__}: {parameters:,} parameters.
+
+## {TITLE}
+
+{origin_section(origin)}
+## Scores
+
+{_scores(scores, copying, text)}{trial}
+
+## Limits
+
+Dragoman has not trained this model and knows its training text only from its origin. It may omit, add or mistranslate
+words, names and numbers. Score it on text of your own with `dragoman evaluate`, and have a person check what matters.
+
+## Licence
+
+{_licence(origin)}
+"""
+
+
+def _licence(origin: Mapping[str, Any]) -> str:
+    if origin.get("license_from") is None:
+        return (
+            "unknown: the files name no licence. Ask the author before you use or pass on this model; "
+            "`dragoman import --license` writes what you find."
+        )
+    text = f"{origin['license']}, from {origin['license_from']}."
+    return text + (" **Not for commercial use.**" if is_non_commercial(str(origin["license"])) else "")
+
+
+def _scores(scores: Sequence[Score], copying: Sequence[Score], text: str) -> str:
+    if not scores:
+        return "None measured; `dragoman evaluate` measures them.\n\n"
+    rows = "".join(
+        f"| {score.name} | {score.value:.1f} | {copied.value:.1f} | `{score.signature.replace('|', chr(92) + '|')}` |\n"
+        for score, copied in zip(scores, copying, strict=True)
+    )
+    head = "| metric | score | copying the source | signature |\n| --- | --- | --- | --- |\n"
+    return f"On {text}:\n\n{head}{rows}\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -37,27 +37,22 @@ from dragoman.workflows.models.dequantise import write_dequantised
 from dragoman.workflows.models.export import export
 
 
-@dataclass(frozen=True, slots=True)
-class NewVersion:
-    """Where a version is written, and what it is called."""
+def next_version(bundle: Bundle, output: Path | None = None) -> tuple[Path, str]:
+    """Folder and name of the first version after `bundle` that does not exist, or of `output`.
 
-    folder: Path
-    name: str
-
-
-def next_version(bundle: Bundle, output: Path | None = None) -> NewVersion:
-    """The first version after that of `bundle` that does not exist, or `output`. Raises ConfigError if that exists."""
+    Raises ConfigError if that exists.
+    """
     own = str(bundle.config.project.name)
     if output is not None:
         if output.exists():
             raise ConfigError(f"{output}: already exists; choose another folder with -o")
-        return NewVersion(output, output.name if is_name(output.name) else own)
+        return output, output.name if is_name(output.name) else own
     folder = bundle.folder.absolute()
     parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
     stem, number = _parsed(folder.name)
     while (found := parent / f"{stem}-{number + 1}").exists():
         number += 1
-    return NewVersion(found, f"{_parsed(own)[0]}-{number + 1}")
+    return found, f"{_parsed(own)[0]}-{number + 1}"
 
 
 def _parsed(name: str) -> tuple[str, int]:
@@ -98,16 +93,16 @@ def improve(
     listener = Listeners(listeners)
     read = read_corrections(path, bundle.config.project, pair)
     _report(read, listener)
-    version = next_version(bundle, None if output is None else checked_path("output", output))
-    page_path = version.folder.with_name(f"{version.folder.name}.html") if page is None else checked_path("page", page)
+    target, name = next_version(bundle, None if output is None else checked_path("output", output))
+    page_path = target.with_name(f"{target.name}.html") if page is None else checked_path("page", page)
     refuse_other_file(page_path)
-    refuse_unwritable_folder(version.folder)
+    refuse_unwritable_folder(target)
     named = NamedTexts(None if replay is None else checked_path("replay", replay), _test_of(test, bundle, pair), pair)
     with ExitStack() as stack:
-        folder = stack.enter_context(folder_next_to(version.folder))
-        _lock(stack, version.folder)
+        folder = stack.enter_context(folder_next_to(target))
+        _lock(stack, target)
         try:
-            return _improve(_Work(bundle, read, named, version, page_path, folder, overrides, listener))
+            return _improve(_Work(bundle, read, named, target, name, page_path, folder, overrides, listener))
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted("improve: interrupted; nothing was written, start it again") from None
 
@@ -146,7 +141,8 @@ class _Work:
     bundle: Bundle
     corrections: Corrections
     texts: NamedTexts
-    version: NewVersion
+    target: Path
+    name: str
     page: Path
     folder: Path
     """For files on the way."""
@@ -169,7 +165,7 @@ def _improve(work: _Work) -> ImproveResult:
         for pair in pairs
     ]
     config, user_keys = run_config(
-        work.folder, bundle, base, work.version.name, texts, learned_text, len(learned), work.overrides
+        work.folder, bundle, base, work.name, texts, learned_text, len(learned), work.overrides
     )
     trained = train(config, user_keys=user_keys, overrides=work.overrides, listeners=listener.listeners)
     made = _exported(trained.model_path, listener)
@@ -177,7 +173,7 @@ def _improve(work: _Work) -> ImproveResult:
     compared = compare_versions(bundle, (before, after), texts.test, learned, held_out, listener)
     require_kept(compared, bundle.folder)
     result = ImproveResult(
-        work.version.folder, work.page, len(learned), len(held_out), work.corrections.faults, tuple(compared)
+        work.target, work.page, len(learned), len(held_out), work.corrections.faults, tuple(compared)
     )
     _publish(made, work, result)
     return result
@@ -217,4 +213,4 @@ def _publish(made: Bundle, work: _Work, result: ImproveResult) -> None:
         card = (partial / "README.md").read_text(encoding="utf-8")
         (partial / "README.md").unlink()
         (partial / "README.md").write_text(f"{card}\n{card_section(base, result)}", encoding="utf-8")
-    write_page(work.page, work.version.name, base, result)
+    write_page(work.page, work.name, base, result)

@@ -1,24 +1,28 @@
 """Fine-tuning: the shape and the tokenizer of a run come from its base model, which `train.start_from` names.
 
 Keys of [model] and [tokenizer] that the user gives must agree with the base model. A resumed run finds shape and
-tokenizer in its own folder and does not need the base model any more, unless it trains an adapter of it.
+tokenizer in its own folder and does not need the base model any more, unless it trains an adapter (LoRA) of it: its
+mathematics is in `dragoman.model.lora`, its files in `dragoman.adapter` and `dragoman.bundle`.
 """
 
 from collections.abc import Collection
 from pathlib import Path
 
+from dragoman.adapter import Adapter
 from dragoman.bundle import Bundle
-from dragoman.config import AnyModel, DataConfig, ProjectConfig, RunConfig, TokenizerConfig
+from dragoman.config import AnyModel, DataConfig, ModelConfig, MoeConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sections.project import pair_name
 from dragoman.engine.kinds import require_kind
 from dragoman.errors import ConfigError, ModelError
 from dragoman.installed.opening import open_model
 from dragoman.model.build import build_network
+from dragoman.model.lora import adapted_matrices
 from dragoman.model.parts.device import without_values
-from dragoman.training.update.freezing import frozen_names
-from dragoman.workflows.train.adapter import check_adaptable, refuse_adapter_of_adapter
+from dragoman.training.resume.averaging import average_weights
+from dragoman.training.update.freezing import freeze, frozen_names
 from dragoman.workflows.train.run_folder import original_config, output_of
+from dragoman.workflows.train.trainer import Run
 
 # Keys of [model] and [tokenizer] that change neither weights nor tokenizer, so that each run may choose them.
 FREE = ("dropout", "sampling", "extend")
@@ -54,7 +58,9 @@ def apply_base_model(
     }
     config = config.model_copy(update=sections)
     config = config.model_copy(update={"data": _with_protection(config.data, origin.data, user_keys)})
-    _check_frozen(config)
+    if config.train.freeze:  # refused before any text is read
+        with without_values():
+            frozen_names(build_network(config.model, 1, 1), config.train.freeze)
     if config.train.objective == "dual":
         try:
             config.require_dual()
@@ -68,7 +74,11 @@ def apply_base_model(
                 f"data.protect: the base model {start.folder} has no symbols for placeholders, and lora_rank does not "
                 "train embeddings for them; leave the key out, placeholders are kept without them too"
             )
-        refuse_adapter_of_adapter(start)
+        if start.base:
+            raise ConfigError(
+                f"train.start_from: {start.folder} is an adapter, and an adapter needs a whole model; "
+                f"`dragoman model merge {start.folder} -o BUNDLE` makes one"
+            )
     return config, start
 
 
@@ -90,13 +100,6 @@ def _opened(folder: Path) -> Bundle:
         return open_base_model(folder)
     except ModelError as error:
         raise ModelError(f"train.start_from: {error}") from None
-
-
-def _check_frozen(config: RunConfig) -> None:
-    """Raises ConfigError, before any text is read, for a `train.freeze` that cannot be."""
-    if config.train.freeze:
-        with without_values():
-            frozen_names(build_network(config.model, 1, 1), config.train.freeze)
 
 
 def other_pair_warning(config: RunConfig, base: Bundle) -> str | None:
@@ -147,3 +150,60 @@ def _check_agreement(
                 f"{name}.{key}: differs from the base model {folder} (train.start_from); "
                 f"leave it out, it comes with the model"
             )
+
+
+def check_adaptable(config: RunConfig) -> None:
+    """Raise ConfigError, before any text is read, if no matrix would get an adapter, or one of no use."""
+    train, shape = config.train, config.model
+    if not isinstance(shape, ModelConfig) or isinstance(shape, MoeConfig):
+        raise ConfigError(
+            f'train.lora_rank: needs a Transformer, and this model is of architecture "{shape.architecture}"; '
+            "set it to 0"
+        )
+    width = min(shape.d_model, shape.d_ff)
+    if train.lora_rank > width:
+        raise ConfigError(
+            f"train.lora_rank: {train.lora_rank} is more than the rank {width} of the matrices themselves; set it lower"
+        )
+    with without_values():
+        model = build_network(config.model, 1, 1)
+    freeze(model, train.freeze)
+    if not adapted_matrices(model, train.lora_matrices):
+        names = ", ".join(train.lora_matrices)
+        raise ConfigError(f"train.lora_matrices: the model has no {names} that is not frozen; name others")
+
+
+def base_file(config: RunConfig, base: Bundle | None) -> tuple[str, str] | None:
+    """The file of the weights that the run trains an adapter of, and its hash; None for other runs."""
+    if not config.train.lora_rank or not base:
+        return None
+    return str(base.folder / "model.safetensors"), base.weights_sha256 or ""
+
+
+def describe_adapter(config: RunConfig, trained: int, whole: int) -> str:
+    """What is trained, of how much, and what the optimizer needs for it: two moments of 4 bytes per number."""
+    small, large = (f"{count * 8 / 1e6:,.1f} MB" for count in (trained, whole))
+    return (
+        f"LoRA of rank {config.train.lora_rank} on {', '.join(config.train.lora_matrices)}: {trained:,} numbers are "
+        f"trained, {trained / whole:.1%} of the model's; Adam's moments are {small} instead of {large}"
+    )
+
+
+def trained_adapter(run: Run, steps: tuple[int, ...]) -> Adapter:
+    """The adapter of a finished run: the mean of the checkpoints of `steps`."""
+    train, base = run.config.train, run.base
+    assert base
+    tensors, name = average_weights(run.folder / "checkpoints", steps), base.manifest["name"]
+    return Adapter(tensors, train.lora_rank, train.lora_alpha, base.folder, name, base.weights_sha256 or "")
+
+
+def adapter_section(adapter: Adapter | None) -> dict[str, str]:
+    """The section of a model card about the adapter; none for a whole model."""
+    if adapter is None:
+        return {}
+    return {
+        "Adapter": f"A low-rank adapter (LoRA, Hu et al. 2021; rank {adapter.rank}, α {adapter.alpha:g}): "
+        f"{adapter.parameters:,} numbers that are added to the weights of the model `{adapter.base_name}`, which it "
+        f"needs (sha256 of its weights: {adapter.base_sha256}). The scores are those of the two together. "
+        "`dragoman model merge` makes a whole model of them."
+    }

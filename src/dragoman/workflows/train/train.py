@@ -37,10 +37,15 @@ from dragoman.workflows.evaluate.held_out import golden_by_pair, score_by_pair, 
 from dragoman.workflows.evaluate.quality import measure_quality
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.origin import KEY, TITLE, derived_origin, origin_section
-from dragoman.workflows.train.adapter import adapter_section, base_file, describe_adapter, trained_adapter
 from dragoman.workflows.train.before_after import FineTuningReport, compare_with_base, section
 from dragoman.workflows.train.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
-from dragoman.workflows.train.finetune import apply_base_model
+from dragoman.workflows.train.finetune import (
+    adapter_section,
+    apply_base_model,
+    base_file,
+    describe_adapter,
+    trained_adapter,
+)
 from dragoman.workflows.train.language_model import write_language_model
 from dragoman.workflows.train.model_card import model_card
 from dragoman.workflows.train.run_folder import (
@@ -187,7 +192,6 @@ def _metrics_log(run: Run, first_step: int) -> MetricsLog:
 
 
 def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:
-    """Score the finished model and write its bundle."""
     config, model = run.config, trainer.final
     if isinstance(config.model, LanguageModelConfig):
         folder, perplexity = write_language_model(run, tokenizer, model, outcome)
