@@ -49,8 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and
-# programs, which are made of the same functions, run as their users run them, unchecked. Outside of the model's own tests,
-# one case of a quick test is checked, and of a slow one the first of each model.
+# programs, which are made of the same functions, run as their users run them, unchecked. Outside of the model's own
+# tests, one case of a quick test is checked, and of a slow one the first of each model.
 OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
 CHECKED = pytest.StashKey[bool]()
 

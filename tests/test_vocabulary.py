@@ -4,6 +4,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,27 @@ def without_literals(source: str) -> str:
     return "\n".join("".join(line) for line in lines)
 
 
+@cache
+def words_of(phrase: str) -> list[str]:
+    return [word for word in phrase.lower().split() if word != "…"]
+
+
+def occurrences(phrase: str, wanted: re.Pattern[str], text: str, lowered: str) -> Iterator[int]:
+    """Where the phrase is: a string search for its first word is many times as fast as a pattern without case."""
+    first = words_of(phrase)[0]
+    if len(first) < 3 or len(lowered) != len(text):
+        yield from (match.start() for match in wanted.finditer(text))
+        return
+    at = lowered.find(first)
+    while at >= 0:
+        if wanted.match(text, at):
+            yield at
+        at = lowered.find(first, at + 1)
+
+
+Rule = tuple[str, re.Pattern[str], str, list[str]]
+
+
 def violations(root: Path) -> Iterator[str]:
     """`file:line: "word": write …` for each forbidden word below `root`."""
     rules = [(phrase, pattern(phrase), instead, allowed) for phrase, instead, allowed in forbidden()]
@@ -133,18 +155,24 @@ def violations(root: Path) -> Iterator[str]:
         if name in EXEMPT:
             continue
         text = path.read_text(encoding="utf-8")
-        if name.startswith("tests/") and path.suffix == ".py":
-            text = without_literals(text)
-        lowered = text.lower()
-        for phrase, wanted, instead, allowed in rules:
-            if phrase.split()[0].lower() not in lowered or (name, phrase) in EXCEPTIONS:
-                continue
-            clean = text
-            for good in allowed:
-                clean = re.sub(re.escape(good), lambda match: "·" * len(match[0]), clean, flags=re.IGNORECASE)
-            for match in wanted.finditer(clean):
-                line = clean.count("\n", 0, match.start()) + 1
-                yield f'{name}:{line}: "{phrase}": write {instead}'
+        places = list(places_in(text, rules, name))
+        if places and name.startswith("tests/") and path.suffix == ".py":  # few have one: taking strings out is slow
+            places = list(places_in(without_literals(text), rules, name))
+        yield from places
+
+
+def places_in(text: str, rules: list[Rule], name: str) -> Iterator[str]:
+    """`file:line: "word": write …` for each forbidden word of a text."""
+    lowered = text.lower()
+    for phrase, wanted, instead, allowed in rules:
+        if not all(word in lowered for word in words_of(phrase)) or (name, phrase) in EXCEPTIONS:
+            continue
+        clean = text
+        for good in allowed:
+            clean = re.sub(re.escape(good), lambda match: "·" * len(match[0]), clean, flags=re.IGNORECASE)
+        for at in occurrences(phrase, wanted, clean, lowered):
+            line = clean.count("\n", 0, at) + 1
+            yield f'{name}:{line}: "{phrase}": write {instead}'
 
 
 def test_no_forbidden_word_is_in_the_source_in_a_test_or_on_an_english_page() -> None:

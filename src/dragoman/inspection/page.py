@@ -1,7 +1,7 @@
 """An inspection → one HTML file, without network or build step; `web/` holds its template, styles and scripts.
 
 The scripts are plain JavaScript and share one scope, in the order of `SCRIPTS`. Text from a sentence or a vocabulary is
-put into the page as JSON in which "<" is escaped, and into the document as text nodes only. Beside the recorded arrays
+put into the page as JSON in which "<" is escaped, and into the document as text nodes only. With the recorded arrays
 the page shows head roles, attribution, the logit lens, norms and checkpoints (`analyse`).
 """
 
