@@ -9,7 +9,7 @@ import pytest
 from dragoman import Translator
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "models" / "sentence_trace.py"
-FILES, KINDS, FILES_OF_WORD = 20, 5, 60
+FILES, KINDS, FILES_OF_WORD = 20, 5, 50
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from dragoman.config.sections.decode import DecodeOptions, Precision
 from dragoman.control.alignment import align
 from dragoman.control.confidence.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence.confidence import Confidence, add_confidence, check_learned
-from dragoman.control.faults.requirements import reported
+from dragoman.control.faults.faults import reported
 from dragoman.control.inline.evidence import by_attention
 from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
 from dragoman.control.languages import LanguageCheck, LanguagePair, Pairs

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import sentencex
 
 from dragoman.text.terms.symbols import is_inside_symbol
-from dragoman.text.words.characters import CLOSING_QUOTES, joined
 from dragoman.text.words.language import primary_language
+from dragoman.text.words.words import CLOSING_QUOTES, joined
 
 # A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.faults.debris import debris, debris_spans
-from dragoman.control.faults.requirements import Requirements, checked
+from dragoman.control.faults.faults import Requirements, checked
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids, Query
 from dragoman.text.terms.protect import find_placeholders

@@ -13,8 +13,8 @@ from dragoman.config import AugmentConfig
 from dragoman.config.file import build_section
 from dragoman.data.batches.augment import augment
 from dragoman.errors import ConfigError
-from dragoman.text.words.characters import clusters
 from dragoman.text.words.normalise import normalise
+from dragoman.text.words.words import clusters
 
 NAMES = list(AugmentConfig.model_fields)
 ALWAYS = 0.999999

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.packages import inline, shown
-from dragoman.documents.office.paragraphs import analyse, translated
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
+from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Token, Words, analyse, translated
 
 
 def drawn(tokens: list[Token]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.control.faults.debris import debris_spans
-from dragoman.control.faults.requirements import Faults, Requirements, numbers_outside
+from dragoman.control.faults.faults import Faults, Requirements, numbers_outside
 from dragoman.engine import Engine, Query
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise

@@ -1,15 +1,30 @@
-"""Faults of translations that show in the text: loops, lost or invented text, copies of the source.
+"""What is wrong with a translation: loops, lost or invented text, and what it has to have of its source.
 
-Input: the ids, or the texts, of source and translation. Output: a warning. The thresholds are beyond what
-correct translations reach: a fault costs a second search and a warning, and warnings are only read if they are rare.
+A loop or a copy shows in the ids or the texts. The thresholds are beyond what correct translations reach: a fault costs
+a second search and a warning, and warnings are only read if they are rare.
+
+Placeholders have to occur as often as in the source, tags nested, numbers equal. This is the last word about every
+translation that is returned: whatever the searches before it did, what differs here is reported. Normalised texts are
+compared; a placeholder that is spelled otherwise in the source as it was given (`{a  b}`) is reported too. Placeholders
+of printf without a number take arguments in their order, so that another order is a fault, unless all are alike; the
+blocks of a template stay in order, each with what is in it. Numbers are compared by `text.words.numbers`, outside of
+placeholders, if the source has any. What only the translation has is reported and not repaired, if the source has no
+placeholder at all, or no such number: there it may be a word.
 """
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from dragoman.config import DecodeConfig
+from dragoman.control.faults.debris import debris
+from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
+from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
-from dragoman.translation import Flag
+from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
+from dragoman.translation import Candidate, Flag, Translation
 
 # A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
 BLOCK, MAX_CONSECUTIVE = 4, 6
@@ -98,3 +113,254 @@ def plain_words(text: str) -> list[str]:
     is_code = CODE.search if CODE.search(text) else lambda word: None  # most texts have none, and their words neither
     words = (word if word.isalnum() else _AROUND.sub("", word) for word in text.split())
     return [word for word in words if word[:1].isalpha() and not word[0].isupper() and not is_code(word)]
+
+
+# Names in a warning.
+LISTED = 5
+# A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
+_BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How a translation differs from what it has to have; `missing` and `extra` are placeholders by their text."""
+
+    missing: Counter[str] = field(default_factory=Counter)
+    extra: Counter[str] = field(default_factory=Counter)
+    order: bool = False
+    nesting: bool = False
+    debris: Counter[str] = field(default_factory=Counter)
+    """What is left next to the placeholders, of the signs or letters that they consist of."""
+    respelled: tuple[str, ...] = ()
+    """Placeholders that are the same only after they are normalised."""
+    missing_numbers: Counter[Value] = field(default_factory=Counter)
+    extra_numbers: Counter[Value] = field(default_factory=Counter)
+    report_placeholders: bool = False
+    report_numbers: bool = False
+    """Whether what differs is only reported: a search for the same could spoil the translation."""
+
+    @property
+    def count(self) -> int:
+        """How much there is that a search may repair; 0: nothing. Another order is better than what is missing."""
+        placeholders = 0 if self.report_placeholders else (self.missing + self.extra + self.debris).total()
+        numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
+        return 2 * placeholders + self.order + self.nesting + numbers
+
+    @property
+    def flags(self) -> list[Flag]:
+        """A warning about placeholders and one about numbers, if there is something to report."""
+        parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
+        parts += ["has them in another order"] if self.order else []
+        parts += [f"leaves next to them {_listed(self.debris)}"] if self.debris and not self.extra else []
+        parts += [f"spells with other spaces or characters {_listed(self.respelled)}"] if self.respelled else []
+        parts += ["has tags that are not nested"] if self.nesting else []
+        flags = (
+            [Flag("placeholder", f"placeholders: the translation {' and '.join(parts)}; correct it")] if parts else []
+        )
+        named = (("lacks", self.missing_numbers), ("has another", self.extra_numbers))
+        parts = [f"{what} {_listed(numbers)}" for what, numbers in named if numbers]
+        if parts:
+            flags.append(Flag("number", f"numbers: the translation {' and '.join(parts)}; compare it"))
+        return flags
+
+
+NO_FAULTS = Faults()
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What the translations of a (normalised) source have to have."""
+
+    source: str
+    patterns: tuple[str, ...] | None = None
+    literals: tuple[str, ...] = ()
+    with_numbers: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        source: str,
+        options: DecodeConfig,
+        patterns: tuple[str, ...] | None = None,
+        literals: Iterable[str] = (),
+    ) -> "Requirements":
+        """The requirements by the placeholders and numbers that the options name; `patterns` and `literals` are named
+        for this source."""
+        names = options.placeholders if patterns is None else patterns
+        return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers)
+
+    @cached_property
+    def placeholders(self) -> list[Placeholder]:
+        """The placeholders of the source."""
+        return self.find(self.source)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each placeholder occurs."""
+        return Counter(placeholder.text for placeholder in self.placeholders)
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """The numbers of the source outside of its placeholders."""
+        return numbers_outside(self.source, self.placeholders) if self.with_numbers else []
+
+    def find(self, text: str) -> list[Placeholder]:
+        """The placeholders of a text, in order."""
+        return find_placeholders(text, self.patterns, self.literals)
+
+    def faults(self, text: str) -> Faults:
+        """What a translation lacks or has too much."""
+        placeholders = self.find(text)
+        if not placeholders and not self.placeholders and not self.numbers:
+            return NO_FAULTS
+        counts = Counter(placeholder.text for placeholder in placeholders)
+        missing, extra = self.counts - counts, counts - self.counts
+        complete = not missing and not extra
+        lost, added, report_numbers = self._numbers(text, placeholders)
+        return Faults(
+            missing,
+            extra,
+            order=complete and _ordered(self.placeholders) != _ordered(placeholders),
+            nesting=complete and is_nested(self.placeholders) and not is_nested(placeholders),
+            debris=debris(self.source, self.placeholders, text, placeholders),
+            missing_numbers=lost,
+            extra_numbers=added,
+            report_placeholders=not self.placeholders,
+            report_numbers=report_numbers,
+        )
+
+    def _numbers(self, text: str, placeholders: Sequence[Placeholder]) -> tuple[Counter[Value], Counter[Value], bool]:
+        """The numbers that differ, and whether that is only reported."""
+        numbers = numbers_outside(text, placeholders) if self.numbers else []
+        ours, theirs = ([number.value for number in side] for side in (self.numbers, numbers))
+        lost, added = differences(ours, theirs)
+        if not self.numbers or not are_other(lost, added):
+            return Counter(), Counter(), False
+        differing = [number for number in self.numbers if number.value in lost]
+        differing += [number for number in numbers if number.value in added]
+        may_be_a_word = not lost and not added & Counter(ours)
+        return lost, added, may_be_a_word or any(number.has_power for number in differing)
+
+
+def checked(translation: Translation, requirements: Requirements) -> Translation:
+    """The translation of a line, with a warning where it lacks or adds placeholders or numbers.
+
+    Others than the best that do are left out, unless the best one does.
+    """
+    flags = [_flags(translation.source, requirements, candidate.text) for candidate in translation.candidates]
+    if not any(flags):
+        return translation
+    if flags[0]:
+        return replace(translation, warnings=(*translation.warnings, *flags[0]))
+    pairs = zip(translation.candidates, flags, strict=True)
+    return replace(translation, candidates=tuple(candidate for candidate, warnings in pairs if not warnings))
+
+
+def _flags(source: str, requirements: Requirements, text: str) -> list[Flag]:
+    """What differs between a line as it was given and the text of its translation."""
+    flags = requirements.faults(normalise(text)).flags
+    if flags or source == requirements.source:
+        return flags
+    written = [name for name in requirements.counts if source.count(name) < requirements.source.count(name)]
+    return Faults(respelled=tuple(name for name in written if text.count(name) > source.count(name))).flags
+
+
+def reported(
+    translation: Translation, options: DecodeConfig, again: Callable[[DecodeConfig], Translation]
+) -> tuple[Candidate, ...]:
+    """Of alternatives, which can have no warning, those that need none; if all do, the line translated `again`.
+
+    Without any that keeps the placeholders there is none.
+    """
+    candidates = translation.candidates
+    if not candidates:
+        return ()
+    requirements = Requirements.of(translation.source, options)
+    flags = [
+        {flag.kind for flag in _flags(translation.source, requirements, candidate.text)} for candidate in candidates
+    ]
+    for kinds in {"placeholder", "number"}, {"placeholder"}:
+        if complete := [candidate for candidate, warned in zip(candidates, flags, strict=True) if not warned & kinds]:
+            return tuple(complete)
+    repaired = again(options.model_copy(update={"n_best": 1, "confidence": False, "alignment": False}))
+    return () if any(flag.kind == "placeholder" for flag in repaired.warnings) else repaired.candidates
+
+
+def respelled(
+    translation: Translation, options: DecodeConfig, patterns: tuple[str, ...] | None, literals: Sequence[str]
+) -> Translation:
+    """A line's translation with its placeholders spelled as in the source, and what is to be reported about that."""
+    source = translation.source
+    names = options.placeholders if patterns is None else patterns
+    written = Counter(placeholder.text for placeholder in find_placeholders(source, names, literals))
+    spellings = {normalise(text): text for text in written if normalise(text) != text}
+    spellings = {
+        name: text for name, text in spellings.items() if normalise(source).count(name) == written[text] and name
+    }
+    candidates = []
+    for candidate in translation.candidates:
+        text = candidate.text
+        for name, spelling in spellings.items():
+            text = text.replace(name, spelling)
+        candidates.append(replace(candidate, text=text))
+    others = tuple(flag for flag in translation.warnings if flag.kind not in ("placeholder", "number"))
+    changed = replace(translation, candidates=tuple(candidates), warnings=others)
+    return checked(changed, Requirements.of(source, options, patterns, literals))
+
+
+def inline_flags(source: InlineText, written: str, patterns: Sequence[str] | None, options: DecodeConfig) -> list[Flag]:
+    """What the whole of a written text has not kept: placeholders as often, a protected text at least as often.
+
+    A protected text may be a word elsewhere in the source, and is then translated there.
+    """
+    patterns = options.placeholders if patterns is None else patterns
+    protected = Counter(source.text[slice(*span)] for span in source.protected)
+    ours, theirs = (find_placeholders(text, patterns, protected) for text in (source.text, written))
+    most, present = (Counter(placeholder.text for placeholder in side) for side in (ours, theirs))
+    least = Counter(
+        {placeholder.text: most[placeholder.text] for placeholder in ours if placeholder.pattern != LITERAL}
+    )
+    least |= Counter({name: min(count, most[name]) for name, count in protected.items()})
+    return Faults(least - present, present - most).flags
+
+
+def numbers_outside(text: str, placeholders: Iterable[Placeholder]) -> list[Number]:
+    """The numbers of a text that are in no placeholder."""
+    return find_numbers(blanked(text, placeholders, "\0"))
+
+
+def is_nested(placeholders: Iterable[Placeholder]) -> bool:
+    """Whether every closing tag closes the tag that was opened last; tags that are never closed stand alone."""
+    tags = [tag.text for tag in placeholders if tag.pattern == "tag" and not tag.text.startswith("<!")]
+    closed = {tag_name(tag) for tag in tags if tag.startswith("</")}
+    opened: list[str] = []
+    for tag in tags:
+        if tag.startswith("</"):
+            if not opened or opened.pop() != tag_name(tag):
+                return False
+        elif not tag.endswith("/>") and tag_name(tag) in closed:
+            opened.append(tag_name(tag))
+    return not opened
+
+
+def tag_name(tag: str) -> str:
+    """The name in a tag, in lower case."""
+    return tag.strip("</>").split()[0].rstrip("/").lower() if tag.strip("</> ") else ""
+
+
+def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Counter[str]]]:
+    """The placeholders that take their arguments in order; and those of each block of a template."""
+    directives = [placeholder.text for placeholder in placeholders if placeholder.pattern == "printf"]
+    arguments = [text for text in directives if "$" not in text and "(" not in text and text not in ("%%", "%n", "%m")]
+    blocks = [Counter[str]()]
+    for placeholder in placeholders:
+        if placeholder.pattern == "template" and _BLOCK.match(placeholder.text):
+            blocks.append(Counter())
+        blocks[-1][placeholder.text] += 1
+    return arguments, blocks
+
+
+def _listed(names: Iterable[object]) -> str:
+    shown = [str(name)[:80] for name in dict.fromkeys(names)]
+    rest = len(shown) - LISTED
+    return ", ".join(shown[:LISTED]) + (f" and {rest} more" if rest > 0 else "")

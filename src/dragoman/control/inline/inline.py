@@ -5,7 +5,7 @@ A line without letters is copied. A line with codes inside is translated sentenc
 each code is placed within the translation of its own sentence (`control.inline.placement`); only a sentence with codes
 inside costs scorings. What is protected has to be in the translation as often as in the source
 (`control.placeholders.repair`); the last check is of the whole text that is returned
-(`control.faults.requirements`).
+(`control.faults.faults`).
 
 **A limit of characters**: a translation that has to be shorter is searched again, for another hypothesis and then with
 a limit on the tokens, which may cut a sentence off. A hypothesis found under one counts only if the model itself would
@@ -20,7 +20,7 @@ from itertools import zip_longest
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.requirements import inline_flags, respelled
+from dragoman.control.faults.faults import inline_flags, respelled
 from dragoman.control.inline.evidence import SentencePair
 from dragoman.control.inline.parts import WrittenPart, write_codes
 from dragoman.control.inline.placement import Weights

@@ -14,11 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.text.terms.protect import find_placeholders
-from dragoman.text.words.characters import joined
 from dragoman.text.words.inline import Code
 from dragoman.text.words.normalise import INVISIBLE
 from dragoman.text.words.particles import particles_start
-from dragoman.text.words.words import is_unspaced
+from dragoman.text.words.words import is_unspaced, joined
 from dragoman.translation import Span
 
 _CHUNK = re.compile(r"\S+")

@@ -19,8 +19,7 @@ from math import isfinite
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.edits import EditTask, edit
-from dragoman.control.faults.faults import detect_fault
-from dragoman.control.faults.requirements import Requirements, checked
+from dragoman.control.faults.faults import Requirements, checked, detect_fault
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
 from dragoman.control.placeholders.standins import SourceVariant, variants

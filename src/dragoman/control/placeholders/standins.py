@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.control.faults.requirements import Requirements
+from dragoman.control.faults.faults import Requirements
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.particles import both_shapes, hangul_run, with_number_particles
 

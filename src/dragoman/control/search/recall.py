@@ -1,13 +1,13 @@
 """Lines and texts with inline codes → their translations in a memory, where it has them.
 
-A translation of a memory has to keep what every translation keeps (`control.faults.requirements`): one that lacks a
+A translation of a memory has to keep what every translation keeps (`control.faults.faults`): one that lacks a
 placeholder is left to the engine, and so is one with adapted numbers that differ from those of its source.
 """
 
 from collections.abc import Collection, Sequence
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.requirements import Requirements, checked, inline_flags
+from dragoman.control.faults.faults import Requirements, checked, inline_flags
 from dragoman.control.search.sentences import LINE_BREAK, Line
 from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText

@@ -22,7 +22,8 @@ def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeC
     named = {key: value for key, value in changes.items() if value is not None}
     if isinstance(n_best := named.get("n_best"), int) and "beam" not in named:
         named["beam"] = max(n_best, options.beam)
-    return build_section(options, named, "decode") if named else options
+    are_new = any(value != getattr(options, key, ...) or type(value) is bool for key, value in named.items())
+    return build_section(options, named, "decode") if are_new else options
 
 
 def checked_request(

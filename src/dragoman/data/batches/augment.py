@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 from dragoman.config import AugmentConfig
 from dragoman.data.batches.placeholders import plant
-from dragoman.text.words.characters import CLOSING_BRACKETS, CLOSING_QUOTES, clusters
 from dragoman.text.words.normalise import normalise
+from dragoman.text.words.words import CLOSING_BRACKETS, CLOSING_QUOTES, clusters
 
 Sides = tuple[str, str]
 

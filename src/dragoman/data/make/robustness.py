@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.data.batches.augment import final_mark, mistyped, mostly_cased, title_case, upper_case
-from dragoman.text.words.characters import clusters
+from dragoman.text.words.words import clusters
 
 Lines = Sequence[str]
 

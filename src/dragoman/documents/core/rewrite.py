@@ -6,8 +6,7 @@ from pathlib import Path
 
 from dragoman.documents.core.document import Translations, Unit
 from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import Splice
-from dragoman.errors import DataError
+from dragoman.documents.core.splice import Splice, check_letters
 from dragoman.text.words.inline import InlineText
 
 
@@ -103,16 +102,3 @@ def check_pieces(
     for where in (False, True):
         texts = [[text.text for piece, text in group if bool(piece.where) == where] for group in (old, new)]
         check_letters(path, *(sorted(group) if where else group for group in texts))
-
-
-def check_letters(path: Path | str, expected: Iterable[str], read_back: Iterable[str]) -> None:
-    """Raise DataError with the first difference, if the letters of these texts are not the same."""
-    wanted, actual = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, read_back))
-    if wanted != actual:
-        differences = (index for index, (a, b) in enumerate(zip(wanted, actual, strict=False)) if a != b)
-        at = next(differences, min(len(wanted), len(actual)))
-        here = slice(max(0, at - 8), at + 24)
-        raise DataError(
-            f"{path}: its translation could not be read again ({actual[here]!r} instead of {wanted[here]!r}); "
-            "nothing was written, please report it"
-        )

@@ -1,4 +1,4 @@
-"""Splicing: the original text with some spans replaced, everything else byte for byte as it was."""
+"""Splicing: the original text with some spans replaced, the rest byte for byte as it was; and reading it again."""
 
 import codecs
 import re
@@ -102,3 +102,16 @@ def spliced(decoded: Decoded, splices: Iterable[Splice]) -> Iterator[bytes]:
 def read_again(path: Path | str, decoded: Decoded, splices: Iterable[Splice]) -> str:
     """The text of the file with these replacements, as a reader of its bytes gets it. Raises DataError."""
     return decode(path, b"".join(spliced(decoded, splices)), decoded.encoding).text
+
+
+def check_letters(path: Path | str, expected: Iterable[str], read_back: Iterable[str]) -> None:
+    """Raise DataError with the first difference, if the letters of these texts are not the same."""
+    wanted, actual = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, read_back))
+    if wanted != actual:
+        differences = (index for index, (a, b) in enumerate(zip(wanted, actual, strict=False)) if a != b)
+        at = next(differences, min(len(wanted), len(actual)))
+        here = slice(max(0, at - 8), at + 24)
+        raise DataError(
+            f"{path}: its translation could not be read again ({actual[here]!r} instead of {wanted[here]!r}); "
+            "nothing was written, please report it"
+        )

@@ -8,9 +8,8 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
-from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import local, text_slot
-from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
+from dragoman.documents.office.package import local, text_slot
+from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, slot
 from dragoman.documents.xml.text import writable
 
 MAIN = ("http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main")

@@ -16,9 +16,16 @@ from dragoman.documents.core.rewrite import located
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html import page_splices
 from dragoman.documents.markup.html_spans import html_pieces
-from dragoman.documents.office.parts import local, put_all, text_slot
-from dragoman.documents.office.tokens import Slot
-from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
+from dragoman.documents.office.package import (
+    Package,
+    check_whole,
+    local,
+    open_package,
+    put_all,
+    text_slot,
+    write_package,
+)
+from dragoman.documents.office.paragraphs import Slot
 from dragoman.documents.xml.text import decode_xml, escape
 from dragoman.documents.xml.xml import serialise_xml
 from dragoman.errors import DataError

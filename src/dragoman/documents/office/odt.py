@@ -10,10 +10,18 @@ from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.odt_text import TEXT, looks_of, tokens_of, write_paragraph
-from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import Part, changed_parts, local, text_slot, units_of
-from dragoman.documents.office.tokens import Slot
-from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
+from dragoman.documents.office.package import (
+    Package,
+    Part,
+    changed_parts,
+    check_whole,
+    local,
+    open_package,
+    text_slot,
+    units_of,
+    write_package,
+)
+from dragoman.documents.office.paragraphs import Slot, slot
 from dragoman.errors import DataError
 
 NAME = "an OpenDocument text (.odt)"

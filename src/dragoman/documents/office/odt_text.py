@@ -1,4 +1,4 @@
-"""A paragraph of OpenDocument (`text:p`, `text:h`) ↔ `documents.office.tokens`. Spans of one look are one style."""
+"""A paragraph of OpenDocument (`text:p`, `text:h`) ↔ `documents.office.paragraphs`. Spans of one look are one style."""
 
 import re
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle
-from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words, build
+from dragoman.documents.office.package import local
+from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Token, Words, build
 from dragoman.documents.xml.text import writable
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

@@ -7,9 +7,8 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.parts import Part, local, text_slot
-from dragoman.documents.office.tokens import Slot
-from dragoman.documents.office.zip import Package
+from dragoman.documents.office.package import Package, Part, local, text_slot
+from dragoman.documents.office.paragraphs import Slot
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language

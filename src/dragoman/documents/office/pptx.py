@@ -10,8 +10,7 @@ from typing import IO, Any
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.parts import Part, changed_parts, units_of
-from dragoman.documents.office.zip import check_whole, open_package, write_package
+from dragoman.documents.office.package import Part, changed_parts, check_whole, open_package, units_of, write_package
 
 NAME = "a PowerPoint presentation (.pptx)"
 _MAIN = r"(ms-powerpoint|presentationml)\.(presentation|slideshow|template)(\.macroEnabled)?\.main\+xml"

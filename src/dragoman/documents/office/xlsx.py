@@ -13,8 +13,18 @@ from typing import IO, Any
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.parts import Part, changed_parts, local, text_slot, units_of
-from dragoman.documents.office.tokens import Slot
+from dragoman.documents.office.package import (
+    Package,
+    Part,
+    changed_parts,
+    check_whole,
+    local,
+    open_package,
+    text_slot,
+    units_of,
+    write_package,
+)
+from dragoman.documents.office.paragraphs import Slot
 from dragoman.documents.office.xlsx_text import (
     HeaderCell,
     header_slots,
@@ -25,7 +35,6 @@ from dragoman.documents.office.xlsx_text import (
     shown_text,
     string_slot,
 )
-from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 
 NAME = "an Excel workbook (.xlsx)"
 _MAIN = r"(ms-excel|spreadsheetml)\.(sheet|template)(\.macroEnabled)?\.main\+xml"

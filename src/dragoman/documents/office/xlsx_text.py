@@ -15,10 +15,8 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, style_key
-from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
-from dragoman.documents.office.zip import Package
+from dragoman.documents.office.package import Package, local
+from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, slot
 from dragoman.documents.xml.text import writable
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import check_letters, written
+from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
-from dragoman.documents.core.splice import Splice, decode, read_again, spliced
+from dragoman.documents.core.splice import Splice, check_letters, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language

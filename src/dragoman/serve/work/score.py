@@ -7,8 +7,7 @@ features as for its own translations; a model that has learned none gives none.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.control.faults.faults import detect_fault
-from dragoman.control.faults.requirements import Requirements, checked
+from dragoman.control.faults.faults import Requirements, checked, detect_fault
 from dragoman.errors import DataError
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import Choice, Prepare, TextRequest, choose

@@ -1,7 +1,8 @@
-"""Where words begin and end in any script, and the forms in which a term may be written. No language is known by name.
+"""Where words begin and end in any script, which characters belong together, and the forms in which a term is written.
 
 A boundary follows from the kinds of the characters (`_kind`); after Hangul a word also ends before its particles
 (`text.words.particles`). A term in Latin letters has the plural forms of English; a term that ends with `*` is a stem.
+Only Unicode properties are used: no language is known by name.
 """
 
 import re
@@ -10,6 +11,45 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dragoman.text.words.particles import hangul_run, is_particles
+
+CLOSING_QUOTES = "\"'”’»›」』》〉"
+CLOSING_BRACKETS = ")）]】"
+
+_JOINERS_AND_AM = "\u200c\u200d\u0e33\u0eb3"  # zero-width (non-)joiner, Thai and Lao am
+_VIRAMA = 9  # its canonical combining class
+
+
+def joined(before: str, after: str) -> bool:
+    """Whether `after` belongs to the letter or sign that ends in `before`, as in a grapheme cluster (UAX 29)."""
+    if after.isascii():
+        return False
+    return (
+        unicodedata.category(after)[0] == "M"
+        or after in _JOINERS_AND_AM
+        or before == "\u200d"
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or (unicodedata.combining(before) == _VIRAMA and after.isalpha())  # a conjunct
+        or "\u1160" <= after <= "\u11ff"  # vowels and final consonants of decomposed Hangul
+        or "\ud7b0" <= after <= "\ud7fb"
+        or (_is_initial_consonant(before) and (_is_initial_consonant(after) or "\uac00" <= after <= "\ud7a3"))
+    )
+
+
+def clusters(text: str) -> list[str]:
+    """The letters and signs of `text` as a reader sees them: close to the grapheme clusters of UAX 29."""
+    groups: list[str] = []
+    for character in text:
+        if groups and joined(groups[-1][-1], character):
+            groups[-1] += character
+        else:
+            groups.append(character)
+    return groups
+
+
+def _is_initial_consonant(character: str) -> bool:
+    """Whether it is an initial consonant of decomposed Hangul, which a vowel follows."""
+    return "\u1100" <= character <= "\u115f" or "\ua960" <= character <= "\ua97c"
+
 
 # Scripts by the first word of a character's Unicode name, as far as word boundaries depend on them.
 _NO_SPACES = re.compile("(CJK|IDEOGRAPHIC|HIRAGANA|BOPOMOFO|THAI|LAO|KHMER|MYANMAR|TIBETAN|JAVANESE|YI)[ -]")

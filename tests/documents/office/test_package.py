@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("lxml")
 
 from documents.packages import archive, members
-from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
+from dragoman.documents.office.package import Package, check_whole, open_package, write_package
 from dragoman.errors import DataError
 
 
@@ -88,7 +88,7 @@ def test_an_encrypted_part_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_part_too_large_to_be_parsed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.documents.office.zip.LARGEST_XML", 3)
+    monkeypatch.setattr("dragoman.documents.office.package.LARGEST_XML", 3)
     with open_package(archive(tmp_path / "a.zip", {"a": "<a/>"}), "a document") as package:
         assert isinstance(package, Package)
         with pytest.raises(DataError, match="split the document"):
