@@ -1,13 +1,15 @@
 """Compare this checkout with an earlier one: the same losses bit for bit, and no slower.
 
     git worktree add ../before COMMIT
-    python benchmarks/train/before_after.py ../before [--rounds 7] [--threads 2] [--steps 200] [--only losses training]
+    python benchmarks/train/before_after.py ../before [--rounds 7] [--threads 2] [--steps 200] [--only losses training decoding sentence]
 
 `losses` trains three small models for `--steps` updates in each checkout (Post-LN; RMSNorm, rotary positions, SwiGLU,
 accumulation and R-Drop; bfloat16 with a moving average) and compares the logged losses digit by digit. `training` and
 `decoding` start the workers of both checkouts as processes, give them the same batches in turn within every round, and
-print the median ratio of their speeds with its spread: above 1 this checkout is faster. The text is the embedded
-corpus. The last line is one JSON object.
+print the median ratio of their speeds with its spread: above 1 this checkout is faster. `sentence` translates lines of
+five words one by one with a bundled model on CTranslate2, and compares the time of a whole call and the processor time
+of its Python: CTranslate2 computes in a thread of its own. The text is the embedded corpus. The last line is one JSON
+object.
 """
 
 import argparse
@@ -94,6 +96,21 @@ model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
 write_bundle(Path(sys.argv[2]), config=config, tokenizer=tokenizer, model=model, card="", facts={})
 """
 
+TRANSLATE = """
+import json, sys, time
+import dragoman
+translator = dragoman.Translator.load("en-ko", engine="ctranslate2", threads=1)
+print("ready", flush=True)
+for request in sys.stdin:
+    lines, wall, own = json.loads(request), time.perf_counter(), time.thread_time()
+    for line in lines:
+        translator.translate(line)
+    wall, own = time.perf_counter() - wall, time.thread_time() - own
+    print(json.dumps({"call": wall / len(lines), "python": own / len(lines)}), flush=True)
+"""
+LINES = 40
+PARTS = ["losses", "training", "decoding", "sentence"]
+
 
 def environment(checkout: Path, threads: int) -> dict[str, str]:
     """The process environment in which `checkout` is imported."""
@@ -107,7 +124,10 @@ class Worker:
         path = checkout / "benchmarks" / script
         if not path.exists():  # benchmarks were one folder before
             path = checkout / "benchmarks" / script.replace("/", "_")
-        command = [sys.executable, str(path), *arguments, "--threads", str(threads)]
+        self.start(checkout, [sys.executable, str(path), *arguments, "--threads", str(threads)], threads, log)
+
+    def start(self, checkout: Path, command: list[str], threads: int, log: Path) -> None:
+        """Start the process and wait until it is ready."""
         pipe = subprocess.PIPE
         self.log = log
         with log.open("w") as stderr:
@@ -219,6 +239,37 @@ def decoding(old: Path, folder: Path, rounds: int, threads: int) -> dict[str, An
     return results
 
 
+class SentenceWorker(Worker):
+    """Translates lines one by one."""
+
+    def __init__(self, checkout: Path, log: Path) -> None:
+        self.start(checkout, [sys.executable, "-c", TRANSLATE], 1, log)
+
+
+def sentence(old: Path, folder: Path, rounds: int) -> dict[str, Any]:
+    """Seconds of a call with a line of five words, and of the Python in it: before, after, and their ratio."""
+    corpus = gzip.decompress((HERE / "src/dragoman/data/embedded/train.tsv.gz").read_bytes()).decode()
+    texts = [line.split("\t")[0] for line in corpus.splitlines()]
+    request = json.dumps([text for text in texts if len(text.split()) == 5][:LINES])
+    before, after = (SentenceWorker(checkout, folder / f"s{n}.log") for n, checkout in enumerate((old, HERE)))
+    for worker in (before, after):
+        worker.ask(request)
+    pairs = [(before.ask(request), after.ask(request)) for _ in range(rounds)]
+    for worker in (before, after):
+        worker.process.communicate()
+    results = {}
+    for what in ("call", "python"):
+        ratios = [new[what] / past[what] for past, new in pairs]
+        results[what] = {
+            "before": round(statistics.median(past[what] for past, _ in pairs), 6),
+            "after": round(statistics.median(new[what] for _, new in pairs), 6),
+            "ratio": round(statistics.median(ratios), 3),
+            "spread": [round(min(ratios), 3), round(max(ratios), 3)],
+        }
+        print(f"a line of five words, seconds of {what}: {results[what]}", flush=True)
+    return results
+
+
 def main() -> None:
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -226,9 +277,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--only", nargs="+", choices=["losses", "training", "decoding"])
+    parser.add_argument("--only", nargs="+", choices=PARTS)
     args = parser.parse_args()
-    old, chosen = args.old.resolve(), args.only or ["losses", "training", "decoding"]
+    old, chosen = args.old.resolve(), args.only or PARTS
     result: dict[str, Any] = {**machine(), "threads": args.threads}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -243,6 +294,8 @@ def main() -> None:
             result["training"] = training(old, folder, args.rounds, args.threads)
         if "decoding" in chosen:
             result["decoding"] = decoding(old, folder, args.rounds, args.threads)
+        if "sentence" in chosen:
+            result["sentence"] = sentence(old, folder, args.rounds)
     print(json.dumps(result))
 
 
