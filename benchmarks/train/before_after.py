@@ -1,7 +1,7 @@
 """Compare this checkout with an earlier one: the same losses bit for bit, and no slower.
 
     git worktree add ../before COMMIT
-    python benchmarks/train/before_after.py ../before [--rounds 7] [--threads 2] [--steps 200] [--only losses training decoding sentence]
+    python benchmarks/train/before_after.py ../before [--rounds 7] [--threads 2] [--steps 200] [--only sentence …]
 
 `losses` trains three small models for `--steps` updates in each checkout (Post-LN; RMSNorm, rotary positions, SwiGLU,
 accumulation and R-Drop; bfloat16 with a moving average) and compares the logged losses digit by digit. `training` and
