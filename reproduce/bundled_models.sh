@@ -4,10 +4,12 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh both [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
+#   reproduce/bundled_models.sh status
 #
-# DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/ and korean_news/. `both` comes first: what it learns of
+# `status` says how far each run is. DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and
+# korean_news/. `both` comes first: what it learns of
 # both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine Translation by Bidirectional
-# Training"). Its steps are JOINT (9,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when
+# Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when
 # the same command is given again. A finished direction replaces src/dragoman/bundled/PAIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +27,7 @@ if [ "$pair" = both ]; then
     source=source target=target
     paste -d '\n' "$text/valid.en" "$text/valid.ko" > "$text/valid.source"
     paste -d '\n' "$text/valid.ko" "$text/valid.en" > "$text/valid.target"
-    keys=("train.max_steps=${JOINT:-9000}" "project.name=en-ko-both")
+    keys=("train.max_steps=${JOINT:-60000}" "project.name=en-ko-both")
 else
     source=${pair%-*} target=${pair#*-}
     keys=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.schedule=linear"

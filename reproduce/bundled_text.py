@@ -3,10 +3,11 @@
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
     python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both
 
-`write` writes, into folder TEXT, the domains of `koen_open` and `koen_general` whose licence lets a model be passed
-on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the domain of
-each test pair. A training pair is left out if either side is also a side of a validation or test pair, of
-`korean_news`, or of `everyday_sentences.tsv`. The first validation pairs are from `libreoffice_help`: a bundle
+`write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
+be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
+domain of each test pair. A training pair is left out if either side is also a side of a validation or test pair, of
+`korean_news`, or of the two hundred everyday sentences, or if its English has most of its three-word sequences in
+common with one of theirs. The first validation pairs are from `libreoffice_help`: a bundle
 contains some of them as golden sentences, and of the corpora only this domain may be copied. `tldr` is written for the
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
@@ -17,8 +18,9 @@ often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occu
 
 import gzip
 import os
+import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from dragoman.text.words.normalise import normalise
@@ -53,13 +55,101 @@ GENERAL = {
     "iot_beginners_mt": 1.0,
     "security101_mt": 1.0,
 }
-OWN = 4.0
+# Of koen_more: general text, then what everybody's software says, then technical text.
+MORE = {
+    "learner10k": 3.0,
+    "learner10k_words": 0.7,
+    "raspberrypi": 1.0,
+    "ethereum": 1.0,
+    "entry": 0.8,
+    "mkqa": 1.0,
+    "mkqa_answers": 0.5,
+    "xgqa": 0.7,
+    "blend": 1.5,
+    "kobbq": 1.0,
+    "storybooks": 3.0,
+    "chatterbot": 2.0,
+    "mozilla_org": 1.5,
+    "inaturalist": 0.8,
+    "bitcoin_org": 1.5,
+    "bloom_housing": 1.0,
+    "covid_sites": 1.0,
+    "health_apps": 1.5,
+    "nextstrain": 2.0,
+    "vote_gov": 1.5,
+    "charters": 1.5,
+    "udhr": 2.0,
+    "open_data": 1.5,
+    "djangogirls": 1.5,
+    "git_game": 1.0,
+    "santa": 1.0,
+    "food_app": 0.7,
+    "osm_names": 0.4,
+    "cldr_names": 0.8,
+    "emojibase": 0.5,
+    "calculator": 0.5,
+    "game:mods": 0.3,
+    "game:unciv": 0.7,
+    "game:cdda": 0.4,
+    "game:openloco": 0.5,
+    "game:corsixth": 0.7,
+    "chromium": 0.6,
+    "firefox": 0.6,
+    "android": 0.8,
+    "home_assistant": 0.4,
+    "shop": 0.7,
+    "wikipedia_app": 0.7,
+    "thunderbird": 0.5,
+    "kolibri": 0.7,
+    "wikiedu": 0.8,
+    "wallets": 0.7,
+    "osm_editor": 0.4,
+    "matrix": 0.6,
+    "h5p": 0.6,
+    "mozilla_vpn": 0.8,
+    "mapping": 0.6,
+    "penpot": 0.3,
+    "codap": 0.4,
+    "microbit": 0.7,
+    "mattermost": 0.6,
+    "juice_shop": 0.6,
+    "excalidraw": 0.5,
+    "scratch_bsd": 1.0,
+    "tensorflow": 0.2,
+    "workfront_mt": 0.3,
+    "ms_lessons_mt": 0.4,
+    "astro": 0.3,
+    "hf_course": 0.4,
+    "comprehensive_rust": 0.2,
+    "toastui": 0.2,
+    "prompt_guide": 0.5,
+    "hf_docs": 0.2,
+    "ms_genai": 0.4,
+    "es_toolkit": 0.1,
+    "godot": 0.3,
+    "p5js": 0.5,
+    "helm": 0.2,
+    "elixirschool": 0.2,
+    "owasp": 0.4,
+    "cncf_glossary": 0.5,
+    "nodebestpractices": 0.3,
+}
+OWN = 2.5
 # Written by a machine in Korean: worth reading, hardly worth imitating.
-INTO = {("goemotions_mt", "ko"): 0.1}
+INTO = {("goemotions_mt", "ko"): 0.1, ("mkqa", "ko"): 0.5, ("entry", "en"): 0.4}
 # Validation pairs, and test pairs, of a domain, at most, so that no large domain decides alone.
 MOST = 100
+# What people say and read decides when training ends and which weights are best; manuals do not.
+DECIDING = {
+    "tatoeba", "fcc_english", "stylekqc", "korsts", "xpersona", "cocoa", "context_dialogue", "risawoz", "jhe", "pud",
+    "game:evolve", "game:renpy_tutorial", "mozilla_www", "privacyguides", "opensource_guide", "learner10k",
+    "raspberrypi", "ethereum", "mkqa", "blend", "kobbq", "chatterbot", "mozilla_org", "inaturalist", "bitcoin_org",
+    "bloom_housing", "covid_sites", "health_apps", "game:unciv", "android", "wikiedu",
+}  # fmt: skip
 # Forty of FIRST come first, enough for golden sentences.
 AHEAD = 40
+# A training line is near a held-out one that has this share of its three-word sequences.
+NEAR = 0.6
 
 Row = tuple[str, str, str]
 
@@ -75,9 +165,10 @@ def read(folder: Path, split: str, domains: dict[str, float]) -> list[Row]:
     return [(domain, en, ko) for domain, en, ko in rows if domain in domains and en and ko]
 
 
-def read_both(data: Path, split: str) -> list[Row]:
-    """Those of both corpora."""
-    return read(data / "koen_open", split, OPEN) + read(data / "koen_general", split, GENERAL)
+def read_all(data: Path, split: str) -> list[Row]:
+    """The pairs of the three corpora."""
+    corpora = {"koen_open": OPEN, "koen_general": GENERAL, "koen_more": MORE}
+    return [row for name, domains in corpora.items() for row in read(data / name, split, domains)]
 
 
 def own() -> list[Row]:
@@ -91,15 +182,44 @@ def own() -> list[Row]:
 
 
 def measured(data: Path) -> set[str]:
-    """Sides of the pairs that only measure: the news and the hundred everyday sentences."""
+    """Sides of the pairs that only measure: the news and the two hundred everyday sentences."""
     news = {
         line
         for split in ("dev", "test")
         for side in SIDES
         for line in lines(data / "korean_news" / f"{split}.{side}.gz")
     }
-    hundred = (HERE / "everyday_sentences.tsv").read_text(encoding="utf-8").splitlines()
-    return news | {normalise(side) for line in hundred for side in line.split("\t")[1:]}
+    hundreds = [line for path in HERE.glob("everyday_sentences*.tsv") for line in path.read_text("utf-8").splitlines()]
+    return news | {normalise(side) for line in hundreds for side in line.split("\t")[1:]}
+
+
+def trigrams(line: str) -> set[str]:
+    """The three-word sequences of a line, without capitals and punctuation."""
+    words = re.findall(r"[^\W_]+(?:'\w+)?", line.lower())
+    return {" ".join(words[start : start + 3]) for start in range(len(words) - 2)}
+
+
+class Held:
+    """The lines that measure: does a pair of training text have one of them, or come near one?"""
+
+    def __init__(self, lines: set[str]) -> None:
+        self.lines = lines
+        self.with_trigram: dict[str, list[int]] = defaultdict(list)
+        for number, line in enumerate(sorted(lines)):
+            for trigram in trigrams(line):
+                self.with_trigram[trigram].append(number)
+
+    def has(self, row: Row) -> bool:
+        """Either side equals a held-out line, or the English is near one."""
+        return not self.lines.isdisjoint(row[1:]) or self.near(row[1])
+
+    def near(self, line: str) -> bool:
+        """A single held-out line has at least NEAR of this line's three-word sequences, of at least three."""
+        sequences = trigrams(line)
+        if len(sequences) < 3:
+            return False
+        hits = Counter(number for trigram in sequences for number in self.with_trigram.get(trigram, ()))
+        return bool(hits) and max(hits.values()) >= NEAR * len(sequences)
 
 
 def file_name(domain: str) -> str:
@@ -119,26 +239,28 @@ def shuffled(rows: list[Row]) -> list[Row]:
 
 
 def validation(rows: list[Row]) -> list[Row]:
-    """FIRST ahead, then at most MOST pairs of each domain, mixed: validation translates the first lines only."""
+    """FIRST ahead, then MOST pairs of each deciding domain at most, mixed: validation translates the first lines."""
     by_domain: dict[str, list[Row]] = defaultdict(list)
     for row in shuffled(rows):
         by_domain[row[0]].append(row)
     ahead = by_domain.pop(FIRST)[:AHEAD]
-    by_domain.pop("tldr")
-    return ahead + shuffled([row for found in by_domain.values() for row in found[:MOST]])
+    return ahead + shuffled([row for domain, rows in by_domain.items() if domain in DECIDING for row in rows[:MOST]])
 
 
 def write(data: Path, out: Path) -> None:
     """Write the text; the same bytes at every run."""
     out.mkdir(parents=True, exist_ok=True)
-    valid = read_both(data, "valid")
-    order = [*OPEN, *GENERAL]
-    test = sorted(read_both(data, "test"), key=lambda row: order.index(row[0]))
-    held = measured(data) | {side for row in (*valid, *test) for side in row[1:]}
+    valid = read_all(data, "valid")
+    order = [*OPEN, *GENERAL, *MORE]
+    test = sorted(read_all(data, "test"), key=lambda row: order.index(row[0]))
+    held = Held(measured(data) | {side for row in (*valid, *test) for side in row[1:]})
     each = {domain: [row for row in test if row[0] == domain][:MOST] for domain in order}
     train: dict[str, list[Row]] = defaultdict(list)
-    for row in dict.fromkeys(own() + read_both(data, "train")):
-        if held.isdisjoint(row[1:]):
+    left_out = Counter[str]()
+    for row in dict.fromkeys(own() + read_all(data, "train")):
+        if held.has(row):
+            left_out[row[0]] += 1
+        else:
             train[row[0]].append(row)
     for domain, rows in train.items():
         if domain != "tldr":
@@ -148,7 +270,7 @@ def write(data: Path, out: Path) -> None:
     write_pairs(out / "test", test)
     (out / "test.domain").write_text("".join(row[0] + "\n" for row in test), encoding="utf-8")
     for domain, rows in train.items():
-        print(f"{len(rows):7,} {domain}")
+        print(f"{len(rows):7,} {domain}, {left_out[domain]:,} left out")
 
 
 def corpora(folder: Path, pair: str) -> str:
@@ -162,7 +284,7 @@ def entries(folder: Path, pair: str) -> str:
     """The corpora of one direction."""
     source, target = pair.split("-")
     found = []
-    for domain, weight in (OPEN | GENERAL | {EVERYDAY: OWN}).items():
+    for domain, weight in (OPEN | GENERAL | MORE | {EVERYDAY: OWN}).items():
         if weight := INTO.get((domain, target), weight):
             stem = (folder / f"{file_name(domain)}.train").absolute()
             found.append(f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {weight}}}')
