@@ -11,9 +11,9 @@ sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dr
 of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
 `score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
-model, to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test sentences
-the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last line of all but `everyday` is
-one JSON object.
+model, to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test
+sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last line of all but
+`everyday` is one JSON object.
 """
 
 import json
