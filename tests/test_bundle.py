@@ -185,6 +185,7 @@ def test_a_kill_while_files_are_added_loses_nothing(folder: Path, monkeypatch: p
     open_bundle(folder)
 
 
+@pytest.mark.slow
 def test_concurrent_additions_lose_nothing(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from dragoman.bundle import add_files, open_bundle\n"

@@ -356,6 +356,7 @@ def without_torch(*commands: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_without_torch_text_can_be_checked_and_models_shown_and_training_says_what_to_install(
     project: Path, model: Path
 ) -> None:

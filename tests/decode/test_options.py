@@ -86,6 +86,7 @@ def test_a_prefix_is_part_of_tokens_and_probability(model: Transformer, sentence
         assert_same(hypotheses, beam_search([model], source, beam=beam, most=most, prefix=prefix, n=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", cases([2, 3], quick=[2]))
 def test_an_ensemble_averages_probabilities(build: Build, sentences: Draw, count: int) -> None:
     shapes = [{"norm_order": "post"}, {"d_model": 8, "heads": 2}, {"layers": 1, "positions": "rotary"}]

@@ -195,6 +195,7 @@ def check_batchings(engine: CTranslate2Engine, tokenizer: Tokenizer, count: int)
     assert engine.translate(queries(sources), exact)[::-1] == engine.translate(queries(sources[::-1]), exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(PRESETS.keys(), quick=["tiny", "paper-base"]))
 def test_a_sentence_is_the_same_in_five_batchings_of_an_export(name: str, joint: Tokenizer, tmp_path: Path) -> None:
     check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 60)

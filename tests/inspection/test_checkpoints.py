@@ -40,6 +40,7 @@ def run(
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tokenizer, toy_run: object) -> None:
     views = across_checkpoints(run, TEXT)
     assert [view.step for view in views] == [4, 8, 12]

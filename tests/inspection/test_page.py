@@ -87,6 +87,7 @@ def test_a_small_budget_keeps_the_weights_then_the_layers_asked_for(look: Look) 
         assert len(made.blob) < len(wide.blob)
 
 
+@pytest.mark.slow
 def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(" ".join(["red dog cat"] * 60))
     text = write(found, tmp_path)
@@ -111,6 +112,7 @@ def test_a_block_is_the_mean_of_what_is_in_it() -> None:
     np.testing.assert_array_equal(payload.block_means(x, 1, 2), [[0.5, 2.5, 4.0], [5.5, 7.5, 9.0]])
 
 
+@pytest.mark.slow
 def test_what_a_sentence_says_stays_text(look: Look, tmp_path: Path) -> None:
     wicked = "</script><script>alert(1)</script><!--<script> {{blob}} {{title}} \u2028 & \u202e red"
     text = write(look(wicked, "hund </script> {{style}}"), tmp_path)

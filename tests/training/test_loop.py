@@ -181,6 +181,7 @@ def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: Ma
     assert losses["bfloat16"] != losses["float32"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "chosen"), [((3.0, 1.0), "bfloat16"), ((1.0, 0.95), "float32")])
 def test_precision_auto_takes_what_is_faster_and_keeps_it(
     toy_run: Run,

@@ -66,6 +66,7 @@ def test_a_model_that_has_not_seen_a_row_gives_its_probability() -> None:
     assert found[7] == model.probability(rows[7])
 
 
+@pytest.mark.slow
 def test_true_probabilities_are_calibrated_and_pushed_ones_are_not() -> None:
     _, outcomes, truth = draw(20_000)
     pushed = [p**3 for p in truth]

@@ -117,6 +117,7 @@ def test_what_needs_no_alignment_is_exact(source: str, target: str) -> None:
     assert shown(found.inline) == target
 
 
+@pytest.mark.slow
 def test_deep_and_many_codes_end() -> None:
     deep = "<b>" * 3000 + "one" + "</b>" * 3000 + " two"
     wide = " ".join(f"<b>w{number}</b>" for number in range(1000))

@@ -98,6 +98,7 @@ def is_flagged(translation: Translation) -> bool:
 OPTIONS = [{}, {"n_best": 3, "beam": 3}, {"method": "mbr", "samples": 3}, {"method": "sample", "n_best": 2}]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(lines, max_size=3), seeds, st.sampled_from(OPTIONS), st.booleans())
 def test_every_candidate_has_the_placeholders_or_the_translation_a_warning(

@@ -106,6 +106,7 @@ def test_each_fault_is_removed_and_named_and_the_rest_is_kept_in_order(tmp_path:
     assert list(found) == sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 4096])
 def test_the_output_is_the_same_for_any_number_of_processes(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch

@@ -131,6 +131,7 @@ def test_held_out_parts_have_exactly_the_size_asked_for(tmp_path: Path, held_out
     assert counts == {"train": len(pairs) - 2 * held_out, "valid": held_out, "test": held_out}
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_in_one_part(tmp_path: Path) -> None:
     draw = Random(3)
     pairs = []

@@ -22,6 +22,7 @@ def events_of(answer: httpx.Response) -> list[tuple[str, dict]]:
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", cases([20, None], quick=[20]))
 def test_sixteen_clients_at_once_get_the_offline_translations(client, offline, lines, count):
     lines = lines[:count]

@@ -87,6 +87,7 @@ def test_an_older_checkpoint_that_is_gone_is_not_needed(dragoman: Any, resumable
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", cases(["last", "best"], quick=["best"]))
 def test_an_older_checkpoint_that_is_damaged_is_named_and_not_averaged(
     dragoman: Any, project: Path, average: str
@@ -212,6 +213,7 @@ def test_weights_that_are_no_longer_numbers_end_the_run_before_they_are_saved(dr
     assert not list((project / "runs/toy/checkpoints").glob("*"))
 
 
+@pytest.mark.slow
 def test_what_validation_says_does_not_depend_on_how_the_finished_model_is_to_search(
     dragoman: Any, project: Path
 ) -> None:

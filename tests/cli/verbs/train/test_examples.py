@@ -47,6 +47,7 @@ def test_train_and_translate(
     assert translations[1:] == ["", ""]
 
 
+@pytest.mark.slow
 def test_compare_two_models(
     model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,7 @@ def test_the_whole_section_may_be_given_if_it_is_the_same(dragoman: Any, project
     assert dragoman("train", project / "run.toml", f"train.start_from={model}", "train.max_steps=1").code == 0
 
 
+@pytest.mark.slow
 def test_it_resumes_without_the_model_it_began_with(
     dragoman: Any, bare: Path, model: Path, tmp_path: Path, contents: Any
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_another_pair_of_languages_warns(dragoman: Any, bare: Path, model: Path) -> None:
     config = bare / "run.toml"
     start = [config, f"train.start_from={model}", "train.max_steps=1"]

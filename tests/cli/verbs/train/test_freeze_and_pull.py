@@ -34,6 +34,7 @@ def run(dragoman: Any, project: Path, model: Path, tmp_path: Path) -> Any:
     return train
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "belongs"),
     [
@@ -107,6 +108,7 @@ def distance(before: Weights, after: Weights) -> float:
     return sum(float((before[name] - after[name]).pow(2).sum()) for name in before) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_pulled_run_stays_nearer_to_its_start(run: Any) -> None:
     free, pulled = (distance(*run(f"pull{value}", f"train.pull={value}")) for value in (0, 50))
     assert pulled < 0.9 * free

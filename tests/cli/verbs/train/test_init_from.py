@@ -21,6 +21,7 @@ def text(tmp_path: Path) -> tuple[Path, Path]:
     return files
 
 
+@pytest.mark.slow
 def test_two_commands_from_two_files_to_a_fine_tuned_model(
     dragoman: Any, tmp_path: Path, model: Path, text: tuple[Path, Path]
 ) -> None:

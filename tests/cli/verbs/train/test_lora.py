@@ -94,6 +94,7 @@ def test_merged_weights_are_those_of_numpy_and_the_rest_is_the_base(dragoman: An
     assert golden == (adapter / "golden.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_verb_takes_an_adapter(dragoman: Any, home: Path, adapter: Path, tmp_path: Path) -> None:
     result = dragoman("model", "show", adapter)
     assert result.code == 0, result.err
