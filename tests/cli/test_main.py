@@ -261,6 +261,7 @@ def test_a_reader_that_goes_away_is_no_error(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
 @pytest.mark.parametrize(
     "arguments", cases({"show": ["model", "show"], "translate": ["translate", "red dog", "-m"]}, quick=["show"])

@@ -133,6 +133,7 @@ def both(joint: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> tuple[To
     return engines(PRESETS["tiny"], joint, tmp_path_factory.mktemp("export"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -163,6 +164,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
             assert other[0].score == pytest.approx(mine[0].score, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}], ids=str)
 def test_log_p_is_the_models_own_whatever_the_options_of_the_search(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]

@@ -115,6 +115,7 @@ def test_the_card_names_the_origin_its_licence_and_what_was_changed(run: Callabl
     assert "| BLEU | " in card
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [half_wrong, shifted, all_wrong], ids=lambda order: order.__name__)
 def test_a_vocabulary_of_another_model_is_refused(
     run: Callable[..., ImportResult], tmp_path: Path, order: Callable[[list[str]], list[str]]
@@ -125,6 +126,7 @@ def test_a_vocabulary_of_another_model_is_refused(
     assert left_in(tmp_path / "out") == []
 
 
+@pytest.mark.slow
 def test_text_that_does_not_correspond_is_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved.tsv"
     lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
@@ -273,6 +275,7 @@ def test_text_that_is_too_long_cannot_try_a_model(run: Callable[..., ImportResul
         run(source=long)
 
 
+@pytest.mark.slow
 def test_lines_that_do_not_correspond_are_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
     shifted_lines = tmp_path / "shifted.tsv"

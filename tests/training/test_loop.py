@@ -112,6 +112,7 @@ def test_lower_is_better_for_a_loss_and_higher_for_a_score(kind: str, better: fl
     assert tracker.update(better, step=20).best_step == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("which", "steps"), [("last", (10, 12)), ("best", (4, 12))])
 def test_the_final_model_is_the_mean_of_the_last_or_best_checkpoints(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, which: str, steps: tuple[int, ...]

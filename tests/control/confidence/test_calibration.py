@@ -24,6 +24,7 @@ def draw(count: int, seed: int = 0) -> tuple[list[list[float]], list[bool], list
     return rows, [rng.random() < probability for probability in truth], truth
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_that_the_outcomes_were_drawn_with() -> None:
     rows, outcomes, truth = draw(20_000)
     model = fit_logistic(rows, outcomes)

@@ -131,6 +131,7 @@ def test_alternatives_have_the_placeholders(text: str, seed: int, protect: bool)
         assert counts(one.text) == counts(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(lines, st.sampled_from(["", "\n"]), lines, seeds, st.booleans())
 def test_text_with_codes_has_placeholders_and_what_is_protected(

@@ -310,6 +310,7 @@ def test_a_path_has_characters_but_no_null_character(tmp_path: Path, path: str) 
             dragoman.clean_data(config, **{"source": source, "target": target, "output": tmp_path, **arguments})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

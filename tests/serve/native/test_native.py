@@ -122,6 +122,7 @@ def test_a_declared_character_set_does_not_change_how_html_is_read(client):
     assert not any("가" <= one <= "힣" for one in found)
 
 
+@pytest.mark.slow
 def test_a_stream_has_every_sentence_and_together_they_are_the_translation(client, offline, lines):
     text = "\n".join(lines[-6:-1])
     whole = texts_of(client.post("/v1/translate", json={"text": text, "source": "en", "target": "ko"}))[0]

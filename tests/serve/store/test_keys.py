@@ -84,6 +84,7 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     assert (usage.character.count, usage.character.limit) == (5, 8)
 
 
+@pytest.mark.slow
 def test_only_what_is_translated_counts(guarded, monkeypatch):
     service, url, _ = guarded
     key, text = service.keys.create("careful", characters_per_day=10)

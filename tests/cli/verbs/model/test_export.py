@@ -93,6 +93,7 @@ def test_a_worse_export_is_not_written(dragoman: Any, trained_model: Path, monke
     assert files_of(trained_model) == before
 
 
+@pytest.mark.slow
 def test_an_export_that_is_there_is_replaced_only_by_force(dragoman: Any, trained_model: Path) -> None:
     assert dragoman("export", trained_model, "-q", "float32").code == 0
     before = files_of(trained_model)

@@ -75,6 +75,7 @@ def test_the_next_command_of_a_model_of_several_targets_names_one(dragoman: Any,
     assert dragoman("translate", "-m", tmp_path / "ours", "--to", "ko", "dog").code == 0
 
 
+@pytest.mark.slow
 def test_an_import_that_is_terminated_leaves_nothing(
     dragoman: Any, ct2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
     assert dragoman("translate", "-m", bundle.folder, "bird").code == 0
 
 
+@pytest.mark.slow
 def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, student: Path, model: Path) -> None:
     text = student.read_text(encoding="utf-8").replace("d_model = 16", "d_model = 32")
     student.write_text(text, encoding="utf-8")
@@ -253,6 +254,7 @@ def test_what_changed_between_is_reported(
     assert "the teacher changed since" in dragoman("distill", teacher, student, "--resume").refused(2)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_the_written_part_is_resumed(
     dragoman: Any, student: Path, model: Path, killed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project
     assert "the run started with train.seed = 5, now it is 6" in complaint
 
 
+@pytest.mark.slow
 def test_a_key_that_was_not_set_is_called_that(dragoman: Any, project: Path) -> None:
     assert dragoman("train", project / "run.toml", "train.max_steps=4").code == 0
     complaint = dragoman("train", project / "run.toml", "train.clip_norm=2.0", "--resume").refused(2)

@@ -124,6 +124,7 @@ def test_a_pulled_and_partly_frozen_run_resumes_bit_for_bit_without_its_base(run
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
+@pytest.mark.slow
 def test_damaged_weights_of_the_start_are_named(dragoman: Any, run: Any, project: Path, tmp_path: Path) -> None:
     run("run", "train.pull=30", "train.max_steps=4")
     weights = tmp_path / "run/start/model.safetensors"

@@ -62,6 +62,7 @@ def test_a_run_leaves_what_it_promises(trained: Path) -> None:
     assert list(run.rglob(".*")) == []
 
 
+@pytest.mark.slow
 def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml")
     assert (result.code, result.out) == (0, "")
@@ -69,6 +70,7 @@ def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path
     assert f'dragoman translate -m {project}/runs/toy/model "…"' in result.err
 
 
+@pytest.mark.slow
 def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
     typed = next(line for line in result.err.splitlines() if line.strip().startswith("dragoman model show"))
@@ -126,6 +128,7 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
     assert str(trained) not in card + json.dumps(manifest)
 
 
+@pytest.mark.slow
 def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path) -> None:
     odd = 'ours: "see" #1 — 비공개'
     result = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
@@ -152,6 +155,7 @@ def test_runs_of_two_seeds_learn_the_same_pieces_and_translate_together(dragoman
     assert dragoman("translate", "-m", one, "-m", other, "a dog").code == 0
 
 
+@pytest.mark.slow
 def test_pairs_over_the_length_limit_are_reported_with_their_location_and_training_continues(
     dragoman: Any, project: Path
 ) -> None:
@@ -228,6 +232,7 @@ def test_a_mistake_is_refused_in_a_line(
     assert not (project / "runs/toy/model").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", cases(["unigram", "bpe"], quick=["unigram"]))
 def test_the_vocabulary_that_fits_is_reported_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
     smallest = [f"tokenizer.kind={kind}", "train.max_steps=1", "train.output=elsewhere"]

@@ -210,6 +210,7 @@ def test_flags_of_a_file_are_refused_where_there_is_none(dragoman: Any, model: P
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_device_is_named_and_stdout_has_many_names(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
