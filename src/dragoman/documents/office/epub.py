@@ -12,7 +12,7 @@ from typing import IO, Any
 from urllib.parse import unquote
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import located
+from dragoman.documents.core.spans import located
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html import page_splices
 from dragoman.documents.markup.html_spans import html_pieces
@@ -62,7 +62,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             pieces, write_text = html_pieces(decoded.text), partial(escape, encoding=decoded.encoding)
             texts = list(islice(taken, len(pieces)))
             if changes := page_splices(f"{package.path}: {name}", decoded, pieces, texts, options, write_text):
-                changed[name] = b"".join(spliced(decoded, changes))
+                changed[name] = spliced(decoded, changes)
         for name in contents:
             tree = package.xml(name)
             if put_all(_labels(tree.root, name), taken):
