@@ -17,7 +17,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from architectures import TRANSFORMERS
 from dragoman.config import RunConfig
 from dragoman.data.batches.batch import Batch, Example, collate
-from dragoman.data.batches.rows import NumberedText, PackedRows
 from dragoman.data.batches.stream import Update
 from dragoman.errors import DivergenceError
 from dragoman.model.transformer import Transformer
@@ -28,7 +27,6 @@ from dragoman.training.objective.objective import batch_loss
 from dragoman.training.objective.row_loss import RowLoss, loss_and_gradient
 from dragoman.training.report.reports import StepReport, TrainingListener
 from dragoman.training.resume.checkpoint import checkpoint
-from dragoman.training.update import layers
 from dragoman.training.update.optimizer import state_tensors
 from numerics import assert_same, assert_same_gradients
 from suites import cases
@@ -256,26 +254,6 @@ def test_without_memory_for_the_rows_they_are_halved_and_the_update_is_the_same(
     for (name, parameter), other in zip(whole.model.named_parameters(), halved.model.parameters(), strict=True):
         if not name.endswith("w_k.bias"):
             torch.testing.assert_close(other, parameter, atol=2e-4, rtol=1e-3, msg=name)
-
-
-@pytest.mark.parametrize("preset", ["today", "post"])
-def test_a_compiled_step_is_one_program_for_every_batch(
-    build: Callable[..., Any], sentences: Callable[..., list[list[int]]], monkeypatch: pytest.MonkeyPatch, preset: str
-) -> None:
-    """Each layer, and what happens to the logits, is compiled as a whole, once, and gives the numbers of the layer."""
-    model, text = build(**{**TRANSFORMERS[preset], "layers": 1}), NumberedText(pairs_of(sentences))
-    batches = [text.batch(PackedRows(24, rows)) for rows in [((0, 3), (1,)), ((2, 4), ())]]
-    plain = [RowLoss(model, 0.1)(*batch.tensors) for batch in batches]
-    monkeypatch.setattr(layers, "BACKEND", "aot_eager")
-    compiled = RowLoss(model, 0.1)
-    layers.compile_row_loss(compiled)
-    for layer in model.layers():
-        layer.forward = torch.compile(layer.forward, dynamic=False, fullgraph=True, backend="aot_eager")
-    for number, (batch, expected) in enumerate(zip(batches, plain, strict=True)):
-        with torch._dynamo.config.patch(error_on_recompile=number > 0):
-            loss = compiled(*batch.tensors)
-        loss.backward()
-        assert_same(loss, expected, scale=abs(expected.item()))
 
 
 class PoisonAt(TrainingListener):
