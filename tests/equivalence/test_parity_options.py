@@ -186,6 +186,7 @@ def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
     return any(list(hypothesis.tokens) == prefix for hypothesis in ranked[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", cases({"torch": 0, "ctranslate2": 1}, quick=["ctranslate2"]))
 @pytest.mark.parametrize("beam", cases([1, 4], quick=[1]))
 def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(

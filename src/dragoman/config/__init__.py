@@ -17,28 +17,3 @@ from dragoman.config.sections.project import PairConfig, ProjectConfig
 from dragoman.config.sections.run import RunConfig
 from dragoman.config.sections.tokenizer import TokenizerConfig
 from dragoman.config.sections.train import DualConfig, RiskConfig, TrainConfig
-
-__all__ = [
-    "AnyModel",
-    "AugmentConfig",
-    "ByteNetConfig",
-    "CleanConfig",
-    "ConvS2SConfig",
-    "CorpusConfig",
-    "DataConfig",
-    "DecodeConfig",
-    "DualConfig",
-    "LanguageModelConfig",
-    "MixConfig",
-    "MixedCorpus",
-    "ModelConfig",
-    "MoeConfig",
-    "PairConfig",
-    "ProjectConfig",
-    "RiskConfig",
-    "RnnConfig",
-    "RunConfig",
-    "Section",
-    "TokenizerConfig",
-    "TrainConfig",
-]

@@ -120,13 +120,10 @@ def grow_tree(
 ) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and record the tree of the search.
 
-    `start` is that of `beam_search`.
-
     Besides what the search kept, the tree has the likeliest extensions of each hypothesis: 2 · `beam` of them, at most
-    `MAX_EXTENSIONS`.
+    `MAX_EXTENSIONS`. `start` is that of `beam_search`.
     """
-    ensemble = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS))
-    vocabulary = CandidateVocabulary()
+    ensemble, vocabulary = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS)), CandidateVocabulary()
     [hypotheses] = beam_search(
         ensemble, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary, start=start
     )

@@ -11,9 +11,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -135,7 +133,7 @@ def analyse(
         },
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
-        "initial_gradients": _initial_gradients(),
+        "initial_gradients": json.loads(static(PACKAGE, "initial_gradients.json")),  # of `reproduce/gradient_norms.py`
         "checkpoints": None if checkpoints is None else [_view(index, view) for index, view in enumerate(checkpoints)],
     }
     return rounded(facts), maps
@@ -149,9 +147,3 @@ def _view(index: int, view: CheckpointView) -> Facts:
     facts = {"step": view.step, "translation": view.translation, "pieces": view.pieces}
     name = None if view.attention is None else f"checkpoints.{index}.attention"
     return facts | {"log_prob": view.log_prob, "attention": name, "problem": view.problem}
-
-
-def _initial_gradients() -> Any:
-    """The result of `reproduce/gradient_norms.py`."""
-    file = files("dragoman.inspection").joinpath("initial_gradients.json")
-    return json.loads(file.read_text(encoding="utf-8"))

@@ -9,10 +9,11 @@ kernel does not return scores and weights: they are computed again from the same
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -105,70 +106,44 @@ class AddNormRecord:
 Activation = EmbeddingRecord | AttentionRecord | FeedForwardRecord | AddNormRecord | Tensor
 
 
-class Recording(Mapping[str, Any]):
-    """Module name → its latest activation; `history` has all of them.
+Recording = dict[str, Any]
+"""Module name → its latest activation.
 
-    Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
-    `encoder.L.self_attention_norm`, `encoder.L.feed_forward_norm`, `encoder_norm` (the memory); the same for the
-    decoder, with `decoder.L.cross_attention`, `decoder.L.cross_attention_norm` and `decoder_norm` (the input of the
-    projection onto the vocabulary).
-    """
-
-    def __init__(self) -> None:
-        self._activations: dict[str, list[Activation]] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        return self._activations[name][-1]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._activations)
-
-    def __len__(self) -> int:
-        return len(self._activations)
-
-    def history(self, name: str) -> tuple[Any, ...]:
-        """Every activation of the module, in order: in a search, one per step."""
-        return tuple(self._activations[name])
-
-    def append(self, name: str, activation: Activation) -> None:
-        self._activations.setdefault(name, []).append(activation)
+Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
+`encoder.L.self_attention_norm`, `encoder.L.feed_forward_norm`, `encoder_norm` (the memory); the same for the decoder,
+with `decoder.L.cross_attention`, `decoder.L.cross_attention_norm` and `decoder_norm` (the input of the projection onto
+the vocabulary).
+"""
 
 
 @contextmanager
 def record(model: Transformer) -> Iterator[Recording]:
     """Record every activation of `model` while open, in training as in a search. Tensors keep their gradients."""
-    recording = Recording()
+    recording: Recording = {}
     with ExitStack() as hooks:
         for name, module in model.named_modules():
-            add = _adder(recording, name)
+            add = partial(recording.__setitem__, name)
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(_watch_heads(module, add))
-            for handle in _watch(module, add):
+            for handle in _watch(name, module, add):
                 hooks.callback(handle.remove)
-        for name in ("encoder_norm", "decoder_norm"):
-            handle = model.get_submodule(name).register_forward_hook(_output(_adder(recording, name)))
-            hooks.callback(handle.remove)
-        for stack in ("encoder", "decoder"):
-            for number, layer in enumerate(model.get_submodule(stack).children()):
-                add = _adder(recording, f"{stack}.{number}")
-                hooks.callback(layer.register_forward_hook(_output(add)).remove)
         yield recording
 
 
 Add = Callable[[Activation], None]
 Handle = torch.utils.hooks.RemovableHandle
-
-
-def _adder(recording: Recording, name: str) -> Add:
-    return lambda activation: recording.append(name, activation)
+# The layers, and the norms after the last ones.
+_STREAM = re.compile(r"(encoder|decoder)(\.\d+|_norm)")
 
 
 def _output(add: Callable[[Any], None]) -> Callable[..., None]:
     return lambda _module, _args, output: add(output[0] if isinstance(output, tuple) else output)
 
 
-def _watch(module: nn.Module, add: Add) -> list[Handle]:
+def _watch(name: str, module: nn.Module, add: Add) -> list[Handle]:
     """Hooks on a module of the paper; none on other modules."""
+    if _STREAM.fullmatch(name):
+        return [module.register_forward_hook(_output(add))]
     if isinstance(module, Embedding):
         return [_watch_embedding(module, add)]
     if isinstance(module, FeedForward | GatedFeedForward):

@@ -169,11 +169,11 @@ def folder_next_to(target: Path) -> Iterator[Path]:
             raise storage_error(target, error) from None
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder, or a link in its place but not what the link names."""
-    if folder.is_symlink():
-        folder.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(path: Path) -> None:
+    """Remove a folder or a file, or a link in its place but not what the link names; nothing where it cannot be."""
+    with suppress(OSError):
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -250,12 +250,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _partial_files([path]) as [partial]:
             partial.mkdir()  # fails if the name is taken, and so follows no link
-            try:
-                yield partial / path.name
-                _flush(partial / path.name)
-                (partial / path.name).replace(path)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
+            yield partial / path.name
+            _flush(partial / path.name)
+            (partial / path.name).replace(path)
     except OSError as error:
         raise storage_error(path, error) from None
 
@@ -323,8 +320,7 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield partials
     finally:
         for partial in partials:
-            with suppress(OSError):
-                partial.unlink()
+            _remove(partial)
 
 
 def _remove_stale(path: Path) -> None:
@@ -333,10 +329,7 @@ def _remove_stale(path: Path) -> None:
     with suppress(OSError):
         for other in path.parent.iterdir():
             if partial_name.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
-                if other.is_dir() and not other.is_symlink():
-                    shutil.rmtree(other, ignore_errors=True)
-                else:
-                    other.unlink()
+                _remove(other)
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

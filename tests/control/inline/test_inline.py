@@ -71,6 +71,7 @@ def translated(*texts: InlineText) -> list[InlineTranslation]:
     return by(by_words, *map(InlineItem, texts))
 
 
+@pytest.mark.slow
 @given(inline_texts(), st.lists(st.sampled_from(WORDS), max_size=6))
 def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str]) -> None:
     def other(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
@@ -86,6 +87,7 @@ def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str])
         assert not any(begin < position < end for position in positions for begin, end in found.inline.protected)
 
 
+@pytest.mark.slow
 @given(inline_texts())
 def test_line_breaks_and_the_white_space_around_lines_stay(text: InlineText) -> None:
     [found] = translated(text)
@@ -117,6 +119,7 @@ def test_what_needs_no_alignment_is_exact(source: str, target: str) -> None:
     assert shown(found.inline) == target
 
 
+@pytest.mark.slow
 def test_deep_and_many_codes_end() -> None:
     deep = "<b>" * 3000 + "one" + "</b>" * 3000 + " two"
     wide = " ".join(f"<b>w{number}</b>" for number in range(1000))

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import sentencepiece
 
 from dragoman.config import TokenizerConfig
+from dragoman.config.sections.project import SPECIAL_PIECES
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.terms.symbols import symbol
 from dragoman.text.tokens.model_file import SPACE
@@ -26,7 +27,6 @@ from dragoman.text.words.normalise import is_text, normalise
 
 # Fixed in every vocabulary, so that no function needs them as a parameter.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
-SPECIAL_TOKENS = {"<pad>", "<unk>", "<s>", "</s>"}
 
 # Maximum number of pairs → size of the vocabulary, unless a size is set.
 USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
@@ -182,7 +182,7 @@ def learn(
         raise ConfigError("tokenizer.shared: only an imported tokenizer is; set tokenizer.joint = true instead")
     if twice := {*source_marks, *target_marks} & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(twice)} is a language token; choose another string")
-    if taken := SPECIAL_TOKENS & set(config.user_defined_symbols):
+    if taken := SPECIAL_PIECES & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a special token; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:

@@ -19,6 +19,7 @@ from dragoman.errors import DataError, DragomanError
 from dragoman.evaluation import bleu
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.parsing import json_lines
 from dragoman.text.terms.symbols import Symbols
 from dragoman.text.tokens.tokenizer import PAD
 from dragoman.text.words.normalise import normalise
@@ -180,7 +181,7 @@ def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a run's log; none if it is gone or was cut."""
     with suppress(OSError, ValueError):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in json_lines(path.read_text(encoding="utf-8")):
             yield json.loads(line)
 
 

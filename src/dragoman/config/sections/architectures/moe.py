@@ -32,7 +32,6 @@ class MoeConfig(ModelConfig):
     def _fewer_than_all(self) -> Self:
         if self.active >= self.experts:
             raise ValueError(f"active: {self.active} of {self.experts} experts is no choice; set it lower")
-        if self.every > min(self.encoder_layers, self.decoder_layers):
-            layers = min(self.encoder_layers, self.decoder_layers)
+        if self.every > (layers := min(self.encoder_layers, self.decoder_layers)):
             raise ValueError(f"every: {self.every} leaves no experts in a stack of {layers} layers; set it lower")
         return self

@@ -40,8 +40,7 @@ class OtherModel(Section):
         if not isinstance(keys, dict):
             return keys
         preset = keys.get("preset", "small")
-        shape = cls.presets.get("small" if preset == "auto" else str(preset), {})
-        filled = with_depths(shape, keys)
+        filled = with_depths(cls.presets.get("small" if preset == "auto" else str(preset), {}), keys)
         return cls.derived(filled) | filled
 
     @classmethod
@@ -113,16 +112,13 @@ class RnnConfig(OtherModel):
             raise ValueError(
                 f"input_feeding: attention = {self.attention!r} has no output to feed; remove it, or use 'general'"
             )
-        if self.start == "copy" and not self._copies():
+        fits = self.encoder_layers == self.decoder_layers and self.encoder_hidden == self.hidden
+        if self.start == "copy" and not (fits and self.directions != "first"):
             raise ValueError(
                 'start: "copy" needs as many encoder as decoder layers, encoder_hidden = hidden, and directions other '
                 'than "first"; change them, or use "bridge"'
             )
         return self
-
-    def _copies(self) -> bool:
-        fits = self.encoder_layers == self.decoder_layers and self.encoder_hidden == self.hidden
-        return fits and self.directions != "first"
 
 
 class ConvS2SConfig(OtherModel):
