@@ -68,7 +68,7 @@ class EvaluateOptions:
     as_json: args.Json = False
 
     def translator(self, models: Sequence[Path], changes: Mapping[str, Any]) -> "Translator":
-        """That of a model, or of an ensemble of several."""
+        """The translator of a model, or of an ensemble of several."""
         from dragoman.cli.shared.loading import EngineChoice, load_translator
 
         choice = EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
