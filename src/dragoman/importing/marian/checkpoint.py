@@ -40,12 +40,9 @@ class Tensors(MutableMapping[str, Tensor]):
             self.names = dict.fromkeys(self.loaded)
 
     @property
-    def pickled(self) -> bool:
-        return self.path.suffix != ".safetensors"
-
-    @property
     def notes(self) -> list[str]:
-        return [f"{self.path.name}: a pickle, read without executing anything in it"] if self.pickled else []
+        pickled = self.path.suffix != ".safetensors"
+        return [f"{self.path.name}: a pickle, read without executing anything in it"] if pickled else []
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises ModelError for a tensor of another kind than floating-point numbers."""

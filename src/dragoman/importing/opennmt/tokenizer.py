@@ -41,9 +41,18 @@ class FolderTokenizer:
     source: list[str]
     target: list[str]
     files: tuple[str, ...]
-    keys: dict[str, Any]
-    """Those of [tokenizer] that the SentencePiece model says."""
     notes: tuple[str, ...]
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Those of [tokenizer]."""
+        joint = self.tokenizer.joint
+        return {
+            **tokenizer_keys(self.tokenizer.source.serialized),
+            "vocab_size": max(16, len(self.source)),
+            "joint": joint,
+            "shared": not joint and self.source == self.target,
+        }
 
 
 def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collection[str] = ()) -> FolderTokenizer:
@@ -75,8 +84,7 @@ def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collec
     orders = [tokenizer.pieces(range(len(tokenizer.source)), "source")]
     orders.append(orders[0] if folder.shared else tokenizer.pieces(range(len(tokenizer.target)), "target"))
     note = f"{counted(lacking, 'source piece')} that the model never learned: unknown to it"
-    keys = tokenizer_keys(models[first])
-    return FolderTokenizer(tokenizer, orders[0], orders[1], names, keys, (note,) if lacking else ())
+    return FolderTokenizer(tokenizer, orders[0], orders[1], names, (note,) if lacking else ())
 
 
 def is_language(piece: str) -> bool:
