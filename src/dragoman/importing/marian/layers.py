@@ -126,7 +126,9 @@ def our_weights(
             tensor = tensor[order]
             tensor[order < 0] = 0
         if tensor.shape != shape:
-            raise ModelError(f"{where}: tensor {name} has shape {_shape(tensor)}, config.json says otherwise")
+            raise ModelError(
+                f"{where}: tensor {name} has shape {' × '.join(map(str, tensor.shape))}, config.json says otherwise"
+            )
         if not is_finite(tensor):
             raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the files again")
         axis = stream_axis(ours)
@@ -170,7 +172,3 @@ def network_of(foreign: Foreign) -> Transformer:
 def _plain(tensor: Tensor, dimensions: int) -> Tensor:
     """A bias that is stored as a matrix of one row, as a vector."""
     return tensor[0] if dimensions == 1 and tensor.dim() == 2 and tensor.size(0) == 1 else tensor
-
-
-def _shape(tensor: Tensor) -> str:
-    return " × ".join(map(str, tensor.shape))

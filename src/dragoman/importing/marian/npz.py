@@ -122,9 +122,9 @@ def find_files(path: Path) -> Files:
     return Files(folder, network, ends, models)
 
 
-def _only(folder: Path, listed: list[str], names: list[str], suffix: str) -> Path:
+def _only(folder: Path, stated: list[str], names: list[str], suffix: str) -> Path:
     """The file that is listed, or the only one of this kind. Raises ModelError."""
-    candidates = listed or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
+    candidates = stated or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
     if len(candidates) != 1:
         named = "none" if not candidates else ", ".join(candidates[:5])
         raise ModelError(f"{folder}: one *{suffix} is needed, found: {named}; give the .npz, with its decoder.yml")

@@ -99,9 +99,10 @@ def language_pair(folder: CT2Folder, folder_tokenizer: FolderTokenizer, pair: tu
     """
     if folder.config["add_source_bos"] and is_language(folder.config["bos_token"]):
         return None  # CTranslate2 puts it before each source by itself
+    processor = folder_tokenizer.tokenizer.target.processor
     for form in (*OF_TARGET, *OF_EACH):
         tokens = {match[1]: piece for piece in folder_tokenizer.target if (match := form.fullmatch(piece))}
-        tokens = {code: piece for code, piece in tokens.items() if _is_control(folder_tokenizer.tokenizer, piece)}
+        tokens = {code: piece for code, piece in tokens.items() if processor.IsControl(processor.PieceToId(piece))}
         tags = tags_of(tokens)
         if not tags:
             continue
@@ -111,11 +112,6 @@ def language_pair(folder: CT2Folder, folder_tokenizer: FolderTokenizer, pair: tu
             return {**names, "source_marks": [target]}
         return {**names, "source_marks": [tokens[choose(pair[0], tags)]], "target_marks": [target]}
     return None
-
-
-def _is_control(tokenizer: Tokenizer, piece: str) -> bool:
-    processor = tokenizer.target.processor
-    return bool(processor.IsControl(processor.PieceToId(piece)))
 
 
 def _files(place: Path) -> tuple[str, ...]:
