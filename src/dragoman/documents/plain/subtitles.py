@@ -57,11 +57,6 @@ def width(text: str, limits: ReadingLimits) -> float:
     return sum(0.5 if ord(character) < 0x1100 else 1.0 for character in text)
 
 
-def ends_sentence(text: str) -> bool:
-    """Whether a text ends with the mark of a sentence's end."""
-    return _ENDS.search(text.rstrip()) is not None
-
-
 def divided(text: str, shares: list[int], limits: ReadingLimits) -> list[str] | None:
     """A text in parts of about these shares, divided between words, rather after marks; None: it has too few words."""
     if limits.spaced:
@@ -226,7 +221,7 @@ def _continues(first: Cue, second: Cue) -> bool:
         plain
         and first.begin <= second.begin
         and second.begin - first.end < _GAP
-        and not ends_sentence(first.pieces[0].inline.text)
+        and not _ENDS.search(first.pieces[0].inline.text.rstrip())
         and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
         and not _SPEAKER.match(second.pieces[0].inline.text)
         and _VOICE.findall(first.text) == _VOICE.findall(second.text)
