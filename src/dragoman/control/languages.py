@@ -140,8 +140,9 @@ class LanguageCheck:
         elif other := self._other_language(text):
             yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
         letter = _foreign_letter(translation, script_shares(translation), self.target_scripts)
-        if letter is None and self.target_scripts and not self.target_scripts & COMMON:
-            letter = _untranslated_letter(text, translation, self.target_scripts)
+        may_differ = self.target_scripts and not self.target_scripts & COMMON and text != translation
+        if letter is None and may_differ and _has_only_other_words(translation, self.target_scripts):
+            letter = plain_words(translation)[0][0]
         if letter:
             yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
 
@@ -183,12 +184,6 @@ def _foreign_letter(text: str, shares: dict[str, float], scripts: frozenset[str]
     if sum(others.values()) <= MOST or letters < SCRIPT_LETTERS:
         return None
     return next(letter for letter in text if script_of(letter) == next(iter(others)))
-
-
-def _untranslated_letter(source: str, translation: str, scripts: frozenset[str]) -> str | None:
-    """A letter of a translation of plain words, none of which is in a script of its language."""
-    is_other = source != translation and _has_only_other_words(translation, scripts)
-    return plain_words(translation)[0][0] if is_other else None
 
 
 def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:

@@ -39,13 +39,6 @@ class SentencePair:
     target: str
     units: Sequence[Span]
 
-    @property
-    def parts(self) -> tuple[list[str], list[str]]:
-        """The texts of the stretches, and of the units."""
-        return [self.source[slice(*span)] for span in self.stretches], [
-            self.target[slice(*span)] for span in self.units
-        ]
-
 
 def by_attention(
     engine: Engine, tokenizer: Tokenizer, pairs: Sequence[SentencePair], marks: Marks = NO_MARKS
