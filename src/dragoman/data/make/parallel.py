@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -29,28 +29,21 @@ def judged(blocks: Iterable[PairBlock], judge: Judge, workers: int) -> Iterator[
         return
     # Started afresh: a fork of a process with threads, as a progress bar has, may hang.
     start = multiprocessing.get_context("spawn")
+    waiting: deque[tuple[PairBlock, Future[Judgement]]] = deque()
     with ProcessPoolExecutor(workers, start, _begin, (judge,)) as pool:
         try:
-            yield from _in_order(blocks, pool, ON_THE_WAY * workers)
+            for block in blocks:
+                texts = list(block.source.lines), list(block.target.lines)
+                waiting.append((block, pool.submit(_work, *texts, block.first, dict(block.malformed))))
+                if len(waiting) >= ON_THE_WAY * workers:
+                    first, judgement = waiting.popleft()
+                    yield first, judgement.result()
+            for block, judgement in waiting:
+                yield block, judgement.result()
         except BrokenProcessPool:
             raise ResourceError("a worker process was killed; use fewer with --workers") from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _in_order(
-    blocks: Iterable[PairBlock], pool: ProcessPoolExecutor, on_the_way: int
-) -> Iterator[tuple[PairBlock, Judgement]]:
-    waiting: deque[tuple[PairBlock, Future[Judgement]]] = deque()
-    for block in blocks:
-        task: Callable[..., Judgement] = _work
-        texts = list(block.source.lines), list(block.target.lines)
-        waiting.append((block, pool.submit(task, *texts, block.first, dict(block.malformed))))
-        if len(waiting) >= on_the_way:
-            first, judgement = waiting.popleft()
-            yield first, judgement.result()
-    for block, judgement in waiting:
-        yield block, judgement.result()
 
 
 def _begin(judge: Judge) -> None:
