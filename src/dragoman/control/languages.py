@@ -54,7 +54,6 @@ class Pairs:
 
     @property
     def names(self) -> str:
-        """All pairs, for a message."""
         return ", ".join(pair.name for pair in self.pairs)
 
     def choose(self, target: str | None, source: str | None, texts: Sequence[str]) -> LanguagePair:

@@ -159,17 +159,14 @@ class ProjectConfig(Section):
         return _once([tag for pair in self.all_pairs for tag in (pair.source, pair.target)])
 
     def target_side(self, language: str) -> bool:
-        """Whether a language is the target of any pair."""
         return any(pair.target == language for pair in self.all_pairs)
 
     @property
     def source_marks(self) -> tuple[str, ...]:
-        """The language tokens of all sources, each once."""
         return _once([mark for pair in self.pairs for mark in pair.source_marks])
 
     @property
     def target_marks(self) -> tuple[str, ...]:
-        """The language tokens of all targets, each once."""
         return _once([mark for pair in self.pairs for mark in pair.target_marks])
 
 

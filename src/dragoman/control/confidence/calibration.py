@@ -31,7 +31,6 @@ class Logistic:
     bias: float
 
     def probability(self, row: Row) -> float:
-        """The probability of success for one row of features."""
         terms = zip(row, self.means, self.scales, self.weights, strict=True)
         return _sigmoid(self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms))
 

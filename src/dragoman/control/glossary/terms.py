@@ -216,11 +216,9 @@ class _LineTerms:
         return PhraseTask(query, hypotheses, phrases, self._contains, forms.insertion_points, remaining_source)
 
     def missing(self, tokens: Ids) -> list[Entry]:
-        """The entries that a translation does not contain."""
         return [entry for entry, there in zip(self.entries, self._contains(tokens), strict=True) if not there]
 
     def without(self, *entries: Entry, instead: str = "") -> str:
-        """The line without the terms of `entries`."""
         text = self.line
         for match in reversed([match for match in self.matches if match.entry in entries]):
             text = text[: match.start] + instead + text[match.end :]
@@ -231,7 +229,6 @@ class _LineTerms:
         return self.without(entry), self.without(entry, instead=ERASED)
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
-        """How a translation keeps to the glossary."""
         texts = self._find(tokens)
 
         def term(entry: Entry, satisfied: bool) -> Term:

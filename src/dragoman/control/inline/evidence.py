@@ -104,8 +104,7 @@ def _shares(spans: Sequence[Span], tokens: Sequence[Span]) -> Weights:
     begins, ends = (np.array(side) for side in zip(*tokens, strict=True))
     borders = np.array([[begin, end] for begin, end in spans])
     overlap = np.minimum(borders[:, 1:], ends) - np.maximum(borders[:, :1], begins)
-    shares: Weights = np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
-    return shares
+    return np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
 
 
 def _normalised(masses: Weights, usual: Weights) -> Weights:

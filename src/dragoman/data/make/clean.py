@@ -103,7 +103,6 @@ class Cleaner:
     """Pairs by the reason for removing them; a pair may have several."""
 
     def decide(self, block: PairBlock, judgement: Judgement) -> CleanedBlock:
-        """Which pairs of the next block are kept."""
         stays: Lines = np.logical_not(np.any(judgement.faults, axis=0))
         reasons: dict[int, list[str]] = {}
         for rule, row in zip(*np.nonzero(judgement.faults), strict=True):
