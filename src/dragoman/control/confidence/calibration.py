@@ -32,7 +32,8 @@ class Logistic:
 
     def probability(self, row: Row) -> float:
         terms = zip(row, self.means, self.scales, self.weights, strict=True)
-        return _sigmoid(self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms))
+        logit = self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms)
+        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,3 @@ def area_under_roc(scores: Sequence[float], outcomes: Sequence[bool]) -> float:
         start, end = end, end + len(equal)
         rank_sum += (start + 1 + end) / 2 * sum(equal)
     return (rank_sum - successes * (successes + 1) / 2) / (successes * failures)
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))

@@ -164,7 +164,8 @@ class _Repair:
                     texts |= {text: None for text in list(complete)[:1] if text not in texts}
                 else:
                     texts = {**complete, **texts}
-            if not task.sentence.prefix and not _has_words(task.requirements):
+            outside = blanked(task.requirements.source, task.requirements.placeholders)
+            if not task.sentence.prefix and not any(map(str.isalpha, outside)):  # there is nothing to translate
                 texts.setdefault(task.requirements.source, None)
             texts_of_tasks.append(
                 {text: candidate for text, candidate in texts.items() if not task.requirements.faults(text).count}
@@ -236,7 +237,13 @@ class _Repair:
         """The translation with these candidates: those without a fault and with most terms first, then by score."""
         if candidates[0] is task.translation.candidates[0] and _faults(task, candidates[0].text):
             return task.translation
-        terms = {candidate.text: self._terms(task, candidate) for candidate in candidates}
+        terms: dict[str, tuple[Term, ...]] = {candidate.text: () for candidate in candidates}
+        if self.glossary:
+            line = task.requirements.source
+            terms = {
+                candidate.text: report_terms(self.glossary, self.tokenizer, line, candidate.tokens)
+                for candidate in candidates
+            }
 
         def rank(candidate: Candidate) -> tuple[bool, int, float]:
             unsatisfied = sum(not term.satisfied for term in terms[candidate.text])
@@ -251,11 +258,6 @@ class _Repair:
         fault = _fault(task, ordered[0])
         warnings = (fault,) if fault else ()
         return Translation(task.translation.source, tuple(ordered), warnings, terms[ordered[0].text])
-
-    def _terms(self, task: _Task, candidate: Candidate) -> tuple[Term, ...]:
-        if not self.glossary:
-            return ()
-        return report_terms(self.glossary, self.tokenizer, task.requirements.source, candidate.tokens)
 
     def _keeps_terms(self, task: _Task) -> Callable[[str], bool]:
         """Whether a text has as many of the glossary's terms as the translation has now."""
@@ -288,8 +290,3 @@ def _faults(task: _Task, text: str) -> int:
 
 def _fault(task: _Task, candidate: Candidate) -> Flag | None:
     return detect_fault(task.sentence.source, task.requirements.source, candidate.tokens)
-
-
-def _has_words(requirements: Requirements) -> bool:
-    """Whether a source has letters outside of its placeholders."""
-    return any(map(str.isalpha, blanked(requirements.source, requirements.placeholders)))
