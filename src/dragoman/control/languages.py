@@ -18,6 +18,7 @@ from dragoman.config.sections.project import pair_name
 from dragoman.control.faults.faults import PLAIN_LETTERS, PLAIN_WORDS, plain_words
 from dragoman.errors import ConfigError, check_type
 from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.language import detect_language, primary_language
 from dragoman.text.words.normalise import normalise
@@ -158,7 +159,7 @@ class LanguageCheck:
         return [
             0
             if processor.IsByte(token) or processor.IsControl(token) or processor.IsUnknown(token)
-            else len(processor.IdToPiece(token).replace("▁", ""))
+            else len(processor.IdToPiece(token).replace(SPACE, ""))
             for token in range(len(self.tokenizer.source))
         ]
 

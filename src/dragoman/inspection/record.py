@@ -126,7 +126,7 @@ def record(model: Transformer) -> Iterator[Recording]:
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(_watch_heads(module, add))
             for handle in _watch(name, module, add):
-                hooks.callback(handle.remove)
+                hooks.enter_context(handle)
         yield recording
 
 
@@ -179,12 +179,8 @@ def _watch_heads(module: MultiHeadAttention, add: Add) -> Iterator[None]:
         # In a search, k and v are views of a buffer that later steps write to.
         add(AttentionRecord(call.q, call.k.clone(), call.v.clone(), mask, call.output, args[0], output))
 
-    handle = module.w_o.register_forward_hook(keep)
-    try:
-        with watch_attention({"": module}, lambda _, call: calls.append(call)):
-            yield
-    finally:
-        handle.remove()
+    with module.w_o.register_forward_hook(keep), watch_attention({"": module}, lambda _, call: calls.append(call)):
+        yield
 
 
 def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> list[Handle]:

@@ -19,11 +19,11 @@ from dragoman.control.search.sentences import visible
 from dragoman.engine import Attention, Engine, Query, queries
 from dragoman.system.groups import in_groups
 from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Span
 
-SPACE = "▁"  # what SentencePiece writes for a space
 # How fast the weight decreases with the difference of relative positions, where positions are all there is.
 SHARPNESS = 8.0
 # Attention to a source token that every target token attends to counts less, and a clear choice more.

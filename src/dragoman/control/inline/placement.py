@@ -58,12 +58,10 @@ class AlignedUnits:
 
     @property
     def source_end(self) -> int:
-        """The unit after the last one of the source."""
         return self.source + self.weights.shape[1]
 
     @property
     def target_end(self) -> int:
-        """The unit after the last one of the target."""
         return self.target + self.weights.shape[0]
 
 

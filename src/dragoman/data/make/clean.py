@@ -1,7 +1,8 @@
 """Blocks of pairs → which of them to keep, and why not the others: the rules of `data check` as filters.
 
 `Judge` looks at one block and knows nothing of the others, so that any process may run it on any block (`judged`).
-`Cleaner` takes the blocks in order and finds the duplicates. What is kept depends only on the text and the configuration.
+`Cleaner` takes the blocks in order and finds the duplicates. What is kept depends only on the text and the
+configuration.
 """
 
 import multiprocessing
