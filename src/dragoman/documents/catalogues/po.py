@@ -184,7 +184,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         if not _encodable(splices, decoded.encoding):
             charset, decoded = "UTF-8", Decoded(decoded.text, "utf-8", decoded.mark)
         splices = header_splices(skeleton.header, decoded, charset, skeleton.layout.newline) + splices
-    file.writelines(spliced(decoded, sorted(splices, key=lambda splice: splice.begin)))
+    file.write(spliced(decoded, splices))
 
 
 def _texts(slot: _MessageForms, unit: Unit, text: str, update: bool) -> dict[int | None, str]:

@@ -13,11 +13,11 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.limits import length_limit
-from dragoman.documents.core.spans import UnitSpan
-from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
+from dragoman.documents.core.spans import UnitSpan, source_of
+from dragoman.documents.core.splice import Decoded, Splice, applied, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml.spans import applied, source_of, translated_piece, written_xml, xml_pieces
+from dragoman.documents.xml.spans import translated_piece, written_xml, xml_pieces
 from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 from dragoman.memory import MemoryMatch
@@ -192,7 +192,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
                 changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], options)
         changes += _language_splices(decoded, skeleton.root, version, options.target)
     changes += [_candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
-    file.writelines(spliced(decoded, sorted(changes, key=lambda splice: splice.begin)))
+    file.write(spliced(decoded, changes))
 
 
 def _entry_splices(

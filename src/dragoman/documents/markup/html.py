@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import check_pieces, located, splices, written
-from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.spans import Source, UnitSpan, check_pieces, located, splices, written
 from dragoman.documents.core.splice import Decoded, Splice, decode, read_again, spliced
 from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.errors import DataError
@@ -52,7 +51,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The page with the translations in place of its texts and, if there are any, their language in `<html>`."""
     decoded, listed = document.skeleton
     escape = partial(escaped, encoding=decoded.encoding)
-    file.writelines(spliced(decoded, page_splices(document.path, decoded, listed, list(translations), options, escape)))
+    file.write(spliced(decoded, page_splices(document.path, decoded, listed, list(translations), options, escape)))
 
 
 def page_splices(
@@ -69,7 +68,7 @@ def page_splices(
     """
     changes = splices(decoded.text, listed, translations, lambda *change: written_html(escape, *change))
     if changes:
-        changes = sorted([*changes, *_language(decoded.text, options.target)], key=lambda splice: splice.begin)
+        changes += _language(decoded.text, options.target)
         content = read_again(path, decoded, changes)
         check_pieces(path, listed, translations, html_pieces(content))
         if _tags(content) != _tags(decoded.text):
@@ -81,9 +80,7 @@ def _tags(content: str) -> Counter[tuple[str, str]]:
     return Counter((token.kind, token.name) for token in tokens(content) if token.name)
 
 
-def written_html(
-    escape: Callable[..., str], piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]
-) -> str:
+def written_html(escape: Callable[..., str], piece: UnitSpan, text: InlineText, source: Source) -> str:
     """A translation as HTML: between the tags of its source, or as the value of an attribute."""
     if not piece.where:
         return written(piece, text, escape, source)

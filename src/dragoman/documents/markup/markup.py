@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import located, splices, written
-from dragoman.documents.core.spans import Item, pieces
+from dragoman.documents.core.spans import Item, located, pieces, splices, written
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html_spans import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
@@ -77,7 +76,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     changes = splices(
         decoded.text, listed, translations, lambda piece, text, source: written(piece, text, escape, source)
     )
-    content = b"".join(spliced(decoded, changes))
+    content = spliced(decoded, changes)
     again, other = _read(document.path, content)
     if _tags(decoded, root) != _tags(again, other):
         raise LostTags(f"{document.path}: its translation has other tags; nothing was written, please report it")

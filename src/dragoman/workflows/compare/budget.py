@@ -27,7 +27,6 @@ from dragoman.workflows.train.finetune import apply_base_model
 from dragoman.workflows.train.replay import training_pairs
 
 Equal = Literal["flops", "minutes", "updates", "parameters"]
-EQUALS: tuple[Equal, ...] = ("flops", "minutes", "updates", "parameters")
 # A batch of this many pairs and tokens per side shows what an update costs per token.
 ROWS, LENGTH = 4, 24
 NEAR = 0.1

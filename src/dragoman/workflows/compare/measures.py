@@ -18,6 +18,7 @@ from dragoman.errors import DataError, DragomanError
 from dragoman.evaluation import bleu
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.parsing import json_lines
 from dragoman.text.terms.symbols import Symbols
 from dragoman.text.tokens.tokenizer import PAD
 from dragoman.text.words.normalise import normalise
@@ -177,7 +178,7 @@ def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a run's log; none if it is gone or was cut."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = json_lines(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return
     for line in lines:

@@ -142,6 +142,8 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 DATA_NOTE = "data.json"
+# Every folder in which a run has begun has it.
+LOCK = ".lock"
 SCORED_ONLY = ("test", "general_test")
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
@@ -161,7 +163,7 @@ def lock_run(folder: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(folder / ".lock", wait=False))
+            stack.enter_context(locked(folder / LOCK, wait=False))
         except BlockingIOError:
             raise ConfigError(
                 f"{folder}: another process trains here; wait for it, or choose another train.output"
@@ -173,7 +175,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 def check_unused(folder: Path) -> None:
     """Raise ConfigError if another process trains in `folder` now."""
-    if (folder / ".lock").exists():  # left by a process that was killed, it is free
+    if (folder / LOCK).exists():  # left by a process that was killed, it is free
         with lock_run(folder):
             pass
 
@@ -181,8 +183,8 @@ def check_unused(folder: Path) -> None:
 def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
     """Check that a run may start or resume in `folder`.
 
-    Raises ConfigError if the folder holds a run that is not to be resumed, ResumeError if it holds none or one
-    with another configuration.
+    Raises ConfigError if the folder holds a run that is not to be resumed or a person's own files, ResumeError if it
+    holds no run, or one with another configuration.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: is a file; choose another train.output, the folder of the run")
@@ -192,6 +194,8 @@ def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
             f"{folder}: holds a run at step {steps[-1]:,}; continue it with --resume, or choose another train.output"
         )
     if not resume:
+        if folder.exists() and not steps and not (folder / LOCK).exists() and any(folder.iterdir()):
+            raise ConfigError(f"{folder}: holds files that are not of a run; choose another train.output, a new folder")
         return
     old = original_config(folder)
     free = MAY_CHANGE + (() if config.train.schedule == "linear" else ENDS)

@@ -26,7 +26,7 @@ def kind_name(kind: str) -> str:
 
 
 def write_page(path: Path, name: str, reports: Sequence[CorpusReport]) -> None:
-    """Write the page. Raises OSError."""
+    """Write the page. Raises DragomanError if writing fails."""
     title = _both(lambda texts: texts["title"])
     write_text_atomically(path, framed(name, title, static(__package__, "style.css"), "\n".join(map(_corpus, reports))))
 
