@@ -7,8 +7,7 @@ al. 2017), section 3 and table 3.
 
 from dragoman.config.sections.architectures.known import AnyModel
 from dragoman.config.sections.architectures.language_model import LanguageModelConfig
-from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, MoeConfig, RnnConfig
 from dragoman.config.sections.base import Section
 from dragoman.config.sections.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.sections.decode import DecodeConfig

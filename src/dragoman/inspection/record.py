@@ -126,7 +126,7 @@ def record(model: Transformer) -> Iterator[Recording]:
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(_watch_heads(module, add))
             for handle in _watch(name, module, add):
-                hooks.callback(handle.remove)
+                hooks.enter_context(handle)
         yield recording
 
 
@@ -179,12 +179,8 @@ def _watch_heads(module: MultiHeadAttention, add: Add) -> Iterator[None]:
         # In a search, k and v are views of a buffer that later steps write to.
         add(AttentionRecord(call.q, call.k.clone(), call.v.clone(), mask, call.output, args[0], output))
 
-    handle = module.w_o.register_forward_hook(keep)
-    try:
-        with watch_attention({"": module}, lambda _, call: calls.append(call)):
-            yield
-    finally:
-        handle.remove()
+    with module.w_o.register_forward_hook(keep), watch_attention({"": module}, lambda _, call: calls.append(call)):
+        yield
 
 
 def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> list[Handle]:
@@ -197,26 +193,13 @@ def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> lis
 
 
 def _watch_add_norm(module: AddNorm, add: Add) -> list[Handle]:
-    norms: list[tuple[Tensor, Tensor]] = []
-    sums: list[tuple[Tensor, Tensor]] = []
-    added: list[Tensor] = []
+    parts = module.norm, module.add.dropout, module.add
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
-    def keep_norm(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
-        norms.append((args[0], output))
-        if module.post:
-            keep()
+    def keep(part: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[part] = args[0], output
+        if part is (module.norm if module.post else module.add):  # the last one
+            (unnormed, normed), (_, added), (x, total) = map(seen.pop, parts)
+            add(AddNormRecord(x, added, unnormed, normed, output=normed if module.post else total))
 
-    def keep_sum(_: nn.Module, args: tuple[Tensor, Tensor], output: Tensor) -> None:
-        sums.append((args[0], output))
-        if not module.post:
-            keep()
-
-    def keep() -> None:
-        (x, total), (unnormed, normed) = sums.pop(), norms.pop()
-        add(AddNormRecord(x, added.pop(), unnormed, normed, output=normed if module.post else total))
-
-    return [
-        module.norm.register_forward_hook(keep_norm),
-        module.add.dropout.register_forward_hook(_output(added.append)),
-        module.add.register_forward_hook(keep_sum),
-    ]
+    return [part.register_forward_hook(keep) for part in parts]

@@ -104,17 +104,14 @@ class Tokenizer:
             if draw.normalises:  # an imported model; SentencePiece encodes with its normaliser by itself
                 clean = [text.replace(SPACE, " ").strip() for text in vocabulary.processor.Normalize(clean)]
             return [draw.encode(text, rng) for text in clean]
-        ids: list[list[int]] = _of_all(vocabulary.processor.EncodeAsIds, clean)
-        return ids
+        return _of_all(vocabulary.processor.EncodeAsIds, clean)
 
     def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:
         """The text of each list of ids; BOS, EOS and PAD are ignored."""
         clean = [[token for token in tokens if token > EOS or token == UNK] for tokens in sentences]
-        texts: list[str] = _of_all(getattr(self, side).processor.DecodeIds, clean)
-        return texts
+        return _of_all(getattr(self, side).processor.DecodeIds, clean)
 
     def pieces(self, tokens: Sequence[int], side: Side) -> list[str]:
-        """The text of each token, as SentencePiece writes it."""
         processor = getattr(self, side).processor
         return [processor.IdToPiece(int(token)) for token in tokens]
 
@@ -268,8 +265,7 @@ def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataErro
 
 def _of_all(call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     """The results of `call`, which takes one item or a list of them."""
-    results: list[Any] = [call(item) for item in items] if len(items) <= FEW else call(items)
-    return results
+    return [call(item) for item in items] if len(items) <= FEW else call(items)
 
 
 def _read(path: Path) -> bytes:

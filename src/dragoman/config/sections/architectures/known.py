@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL, LanguageModelConfig
-from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, MoeConfig, RnnConfig
 from dragoman.config.sections.model import ModelConfig
 
 AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig | LanguageModelConfig
