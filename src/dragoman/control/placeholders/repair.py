@@ -163,16 +163,15 @@ class _Repair:
         return texts_of_tasks
 
     def _variants(self, pairs: Sequence[tuple[Sentence, SourceVariant]]) -> list[Sentence]:
-        """The sentences with the text of a variant, to be searched in the engine's own way unless `exact`."""
+        """The sentences with the text of a variant."""
         ids = self.tokenizer.encode([variant.text for _, variant in pairs], "source")
-        best_effort = not self.options.exact
         return [
-            replace(sentence, text=variant.text, source=source, best_effort=best_effort)
+            replace(sentence, text=variant.text, source=source)
             for (sentence, variant), source in zip(pairs, ids, strict=True)
         ]
 
     def _translate(self, sentences: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:
-        return translate_sentences(self.engine, self.tokenizer, sentences, options, self.glossary)
+        return translate_sentences(self.engine, self.tokenizer, sentences, options, self.glossary, widen=False)
 
     def _search_options(self) -> DecodeConfig:
         """All hypotheses of a beam."""
