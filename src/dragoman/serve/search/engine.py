@@ -27,8 +27,7 @@ class SharedEngine:
 
     def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         """`Engine.translate`. Samples depend on the other queries of a call, which is then a batch by itself."""
-        # With best effort and without are two searches, which need not become one.
-        group = (id(self.engine), "translate", any(query.best_effort for query in queries), options)
+        group = (id(self.engine), "translate", options)
         work = partial(_translate, self.engine, options)
         sizes = [_size(query.source, query.marks.source) for query in queries]
         whole = options.method != "beam"
