@@ -4,14 +4,16 @@
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py score MODEL TEXT SOURCE TARGET
     python reproduce/bundled_models.py everyday MODEL SOURCE TARGET
     python reproduce/bundled_models.py choice TEXT
+    python reproduce/bundled_models.py status RUNS
 
 `finish` runs when the bundle is in RUN/bundle. It scores the bundle by domain, on `korean_news` and on the hundred
 sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dragoman/bundled`. What a reader thought
 of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
-`score` prints the same scores of any model, for before and after. `everyday` prints the hundred sentences of a model,
-to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test sentences
-the wrong bundled model is chosen. The last line of all but `everyday` is one JSON object.
+`score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
+model, to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test
+sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last line of all but
+`everyday` is one JSON object.
 """
 
 import json
@@ -36,13 +38,14 @@ SHOWN = 3
 # Lines of korean_news that are translated.
 NEWS = 500
 Scores = dict[str, dict[str, float | int]]
+HUNDREDS = ("everyday_sentences", "everyday_sentences_hard")
 Everyday = list[tuple[str, str, str]]
-"""Kind, source and reference of the hundred sentences."""
+"""Kind, source and reference of a hundred sentences."""
 
 
-def everyday_sentences(source: str) -> Everyday:
-    """The hundred sentences, in the direction from `source`."""
-    rows = [row.split("\t") for row in (HERE / "everyday_sentences.tsv").read_text(encoding="utf-8").splitlines()]
+def everyday_sentences(source: str, hundred: str = HUNDREDS[0]) -> Everyday:
+    """A hundred sentences, in the direction from `source`."""
+    rows = [row.split("\t") for row in (HERE / f"{hundred}.tsv").read_text(encoding="utf-8").splitlines()]
     first = 1 + SIDES.index(source)
     return [(row[0], row[first], row[3 - first]) for row in rows]
 
@@ -81,7 +84,7 @@ def show(scores: Scores) -> None:
 
 
 def measure(translator: Translator, data: Path, folder: Path, source: str, target: str) -> tuple[Scores, list[str]]:
-    """BLEU and chrF of the whole test set, of each domain, of korean_news and of the hundred; the two signatures."""
+    """BLEU and chrF of the test set, of each domain, of korean_news and of both hundreds; the two signatures."""
     sources, references, domains = (
         (folder / f"test.{kind}").read_text(encoding="utf-8").splitlines() for kind in (source, target, "domain")
     )
@@ -89,13 +92,13 @@ def measure(translator: Translator, data: Path, folder: Path, source: str, targe
     rows = list(zip(translations, references, domains, strict=True))
     parts = {"all domains": rows} | {name: [row for row in rows if row[2] == name] for name in dict.fromkeys(domains)}
     news, human = (lines(data / "korean_news" / f"test.{side}.gz")[:NEWS] for side in (source, target))
-    hundred = everyday_sentences(source)
-    for name, texts, given in (
-        ("korean_news", news, human),
-        ("everyday_sentences", [row[1] for row in hundred], [row[2] for row in hundred]),
-    ):
-        found = [one.text for one in translator.stream(texts)]
-        parts[name] = list(zip(found, given, [name] * len(given), strict=True))
+    more = {"korean_news": (news, human)}
+    for name in HUNDREDS:
+        _, texts, references = zip(*everyday_sentences(source, name), strict=True)
+        more[name] = ([*texts], [*references])
+    for name, (texts, references) in more.items():
+        translations = [translation.text for translation in translator.stream(texts)]
+        parts[name] = list(zip(translations, references, [name] * len(references), strict=True))
     both: dict[str, tuple[Score, Score]] = {
         name: tuple(metric([row[0] for row in part], [row[1] for row in part]) for metric in (bleu, chrf))
         for name, part in parts.items()
@@ -107,9 +110,9 @@ def measure(translator: Translator, data: Path, folder: Path, source: str, targe
     return table, [one.signature for one in both["all domains"]]
 
 
-def translate_everyday(translator: Translator, source: str) -> Everyday:
-    """Kind, source and translation of the hundred sentences."""
-    rows = everyday_sentences(source)
+def translate_everyday(translator: Translator, source: str, hundred: str = HUNDREDS[0]) -> Everyday:
+    """Kind, source and translation of a hundred sentences."""
+    rows = everyday_sentences(source, hundred)
     found = translator.translate([row[1] for row in rows])
     return [(kind, text, one.text) for (kind, text, _), one in zip(rows, found, strict=True)]
 
@@ -207,16 +210,39 @@ def choice(folder: Path) -> None:
     print(json.dumps({"sentences": sentences, "wrong": len(wrong)}))
 
 
+def status(runs: Path) -> None:
+    """How far each run is: steps, hours of training, target tokens, and its validation losses."""
+    stands = {}
+    for path in sorted(runs.glob("bundled-*/metrics.jsonl")):
+        events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        steps = [event for event in events if event["event"] == "step"]
+        losses = {event["step"]: event["loss"] for event in events if event["event"] == "validation"}
+        name = path.parent.name
+        if steps:
+            stands[name] = {
+                "step": steps[-1]["step"],
+                "hours": round(steps[-1]["seconds"] / 3600, 2),
+                "million_target_tokens": round(steps[-1]["target_tokens"] / 1e6, 2),
+                "validation_losses": dict([*losses.items()][-3:]),
+            }
+            print(name, *(f"{key} {value}" for key, value in stands[name].items()), sep="  ")
+    print(json.dumps(stands))
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["choice", folder]:
             choice(Path(folder))
         case ["everyday", model, source, target]:
-            for row in translate_everyday(Translator.load(model), source):
-                print(*row, sep="\t")
+            translator = Translator.load(model)
+            for hundred in HUNDREDS:
+                for row in translate_everyday(translator, source, hundred):
+                    print(*row, sep="\t")
         case ["finish", run, folder, source, target]:
             finish(Path(os.environ["DRAGOMAN_DATA"]), Path(run), Path(folder), source, target)
         case ["score", model, folder, source, target]:
             score(Path(os.environ["DRAGOMAN_DATA"]), model, Path(folder), source, target)
+        case ["status", runs]:
+            status(Path(runs))
         case _:
             sys.exit(__doc__)

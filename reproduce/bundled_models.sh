@@ -7,17 +7,18 @@
 #   reproduce/bundled_models.sh status
 #
 # `status` says how far each run is. DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and
-# korean_news/. `both` comes first: what it learns of
-# both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine Translation by Bidirectional
-# Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when
-# the same command is given again. A finished direction replaces src/dragoman/bundled/PAIR.
+# korean_news/. `both` comes first: what it learns of both languages is where each direction starts (Ding et al. 2021,
+# "Improving Neural Machine Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS
+# (2,000). Runs are in runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
+# src/dragoman/bundled/PAIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pair=${1:?both, en-ko or ko-en}; shift
-: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder of the corpora}"
+pair=${1:?both, en-ko, ko-en or status}; shift
 runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
+[ "$pair" = status ] && exec "$python" reproduce/bundled_models.py status "$runs"
+: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder of the corpora}"
 
 [ -f "$text/test.domain" ] || "$python" reproduce/bundled_text.py write "$text"
 resume=()

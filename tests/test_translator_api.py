@@ -149,6 +149,7 @@ def test_threads_reach_ctranslate2(threads: int) -> None:
     assert Translator.load("en-ko", threads=threads).engine.threads == threads  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_threads_and_precision_reach_torch_and_leave_the_process_as_it_was(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

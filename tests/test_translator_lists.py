@@ -80,6 +80,7 @@ def test_what_no_folder_holds_cannot_be_pickled(translator: Translator) -> None:
         pickle.dumps(translator)
 
 
+@pytest.mark.slow
 def test_a_translator_survives_pickling_and_a_pool_of_processes() -> None:
     translator = Translator.load("en-ko", threads=1, options=DecodeConfig(beam=2))
     lines = ["Save the file.", "Select the cell."]

@@ -104,6 +104,7 @@ def test_a_line_in_parts_has_the_sum_of_their_log_p_and_the_mean_of_their_scores
     assert [candidate.log_prob for candidate in found.candidates] == [-tokens - n * parts for n in range(3)]
 
 
+@pytest.mark.slow
 def test_a_line_of_a_single_long_word_is_one_translation(tokenizer: Tokenizer) -> None:
     text = "dog" * 40_000
     found = make(tokenizer, max_source_tokens=400).translate([SHORT, text, SHORT])

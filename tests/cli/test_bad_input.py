@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 
+@pytest.mark.slow
 def test_a_run_with_another_tokenizer_is_not_looked_into(
     dragoman: Any, trained: Path, project: Path, tmp_path: Path
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_tokeniser_that_is_not_installed_names_its_package(
     assert complaint == '--tokenize ko-mecab: needs `pip install "sacrebleu[ko]"`'
 
 
+@pytest.mark.slow
 def test_arguments_are_utf8_in_a_locale_without_it(trained: Path) -> None:
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "dragoman", "translate", "-m", "ko-en", "문서를 저장하십시오."]

@@ -261,6 +261,7 @@ def test_a_reader_that_goes_away_is_no_error(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
 @pytest.mark.parametrize(
     "arguments", cases({"show": ["model", "show"], "translate": ["translate", "red dog", "-m"]}, quick=["show"])
@@ -356,6 +357,7 @@ def without_torch(*commands: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_without_torch_text_can_be_checked_and_models_shown_and_training_says_what_to_install(
     project: Path, model: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_its_state_is_selected_as_hypotheses_fork(language_model: LanguageModel,
         assert_same(logits[row, -1], whole[0, -1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", cases([0.0, 0.6], quick=[0.6]))
 @pytest.mark.parametrize("weight", cases([0.3, 2.0], quick=[0.3]))
 def test_a_wide_beam_finds_the_best_sum_and_reports_the_translation_model_alone(
@@ -131,6 +132,7 @@ def test_a_wide_beam_finds_the_best_sum_and_reports_the_translation_model_alone(
     assert [one.tokens for one in alone] != [one.tokens for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language_model", "beam"), covering(KINDS, [4, 1]), indirect=["language_model"])
 def test_with_a_language_model_too_a_sentence_translates_the_same_in_any_batch(
     build: Build, language_model: LanguageModel, sentences: Draw, beam: int

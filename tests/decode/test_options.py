@@ -86,6 +86,7 @@ def test_a_prefix_is_part_of_tokens_and_probability(model: Transformer, sentence
         assert_same(hypotheses, beam_search([model], source, beam=beam, most=most, prefix=prefix, n=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", cases([2, 3], quick=[2]))
 def test_an_ensemble_averages_probabilities(build: Build, sentences: Draw, count: int) -> None:
     shapes = [{"norm_order": "post"}, {"d_model": 8, "heads": 2}, {"layers": 1, "positions": "rotary"}]
@@ -100,6 +101,7 @@ def test_an_ensemble_averages_probabilities(build: Build, sentences: Draw, count
             assert_same(hypotheses, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beam", "count"), covering([1, 3], [1, 2]))
 def test_a_shortlist_is_the_sentences_own_whatever_its_neighbours_have(
     build: Build, sentences: Draw, beam: int, count: int
@@ -172,6 +174,7 @@ def test_scoring_groups_by_the_longer_side_and_keeps_order(
         assert len(group[0]) == 1 or len(group[0]) * (1 + max(len(row) for side in group for row in side)) <= 4096
 
 
+@pytest.mark.slow
 def test_a_group_too_large_for_memory_is_halved(build: Build, sentences: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, sources, most = TorchEngine(build(), CPU), sentences([3, 1, 5, 2, 4, 4, 9]), 2
     whole = found(engine, sources)

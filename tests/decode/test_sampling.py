@@ -91,6 +91,7 @@ def test_a_sample_has_the_log_probability_of_its_tokens_under_the_model(
             assert sample.score == pytest.approx(total / length_penalty(len(target_ids) + 1, 0.6), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", cases(TRANSFORMERS, quick=["today", "learned"]), indirect=True)
 def test_samples_depend_on_seed_source_and_number_alone(model: Transformer, sentences: Draw) -> None:
     sources, engine = sentences([4, 9, 2, 5, 5]), TorchEngine(model, CPU)

@@ -133,6 +133,7 @@ def both(joint: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> tuple[To
     return engines(PRESETS["tiny"], joint, tmp_path_factory.mktemp("export"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -163,6 +164,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
             assert other[0].score == pytest.approx(mine[0].score, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}], ids=str)
 def test_log_p_is_the_models_own_whatever_the_options_of_the_search(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]
@@ -195,6 +197,7 @@ def check_batchings(engine: CTranslate2Engine, tokenizer: Tokenizer, count: int)
     assert engine.translate(queries(sources), exact)[::-1] == engine.translate(queries(sources[::-1]), exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(PRESETS.keys(), quick=["tiny", "paper-base"]))
 def test_a_sentence_is_the_same_in_five_batchings_of_an_export(name: str, joint: Tokenizer, tmp_path: Path) -> None:
     check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 60)

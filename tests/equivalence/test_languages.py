@@ -78,7 +78,7 @@ def engines(model: Transformer, tokenizer: Tokenizer, tmp_path_factory: pytest.T
     ids = range(EOS + 1, len(tokenizer.target))
     shortlist = Shortlist((PAD, UNK, BOS, EOS, *rng.sample(ids, 20)), {n: tuple(rng.sample(ids, 9)) for n in ids})
     convert(model, tokenizer, folder, "float32")
-    shortlist.save(folder / MAPPING, tokenizer)
+    (folder / MAPPING).write_text(shortlist.text(tokenizer), encoding="utf-8")
     exported = CTranslate2Engine(folder, tokenizer, "cpu", 1, shortlist=shortlist.candidates)
     return TorchEngine(model, torch.device("cpu"), shortlist=shortlist.candidates), exported
 

@@ -88,7 +88,7 @@ def both_engines(model: Transformer, tokenizer: Tokenizer, folder: Path) -> Engi
     always = (PAD, UNK, BOS, EOS, *rng.sample(ids, 20))
     shortlist = Shortlist(always, {source: tuple(rng.sample(ids, 9)) for source in ids})
     convert(model, tokenizer, folder / "ct2-float32", "float32")
-    shortlist.save(folder / "ct2-float32" / MAPPING, tokenizer)
+    (folder / "ct2-float32" / MAPPING).write_text(shortlist.text(tokenizer), encoding="utf-8")
     exported = CTranslate2Engine(folder / "ct2-float32", tokenizer, "cpu", 2, shortlist=shortlist.candidates)
     return TorchEngine(model, torch.device("cpu"), shortlist=shortlist.candidates), exported
 
@@ -186,6 +186,7 @@ def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
     return any(list(hypothesis.tokens) == prefix for hypothesis in ranked[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", cases({"torch": 0, "ctranslate2": 1}, quick=["ctranslate2"]))
 @pytest.mark.parametrize("beam", cases([1, 4], quick=[1]))
 def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(

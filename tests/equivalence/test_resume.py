@@ -164,6 +164,7 @@ def test_a_signal_saves_at_any_step_and_the_rest_of_the_run_does_not_notice(
     assert same_bits(whole, resumed)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_nothing_else_does(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     runs = [toy_trainer(toy_run(seed=seed), tmp_path / str(number)) for number, seed in enumerate((1, 1, 2))]
     for each in runs:

@@ -104,6 +104,7 @@ def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResul
     assert ours == bundled
 
 
+@pytest.mark.slow
 def test_the_card_names_the_origin_its_licence_and_what_was_changed(run: Callable[..., ImportResult]) -> None:
     card = (run().model_path / "README.md").read_text(encoding="utf-8")
     assert 'license: "cc-by-4.0"' in card
@@ -114,6 +115,7 @@ def test_the_card_names_the_origin_its_licence_and_what_was_changed(run: Callabl
     assert "| BLEU | " in card
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [half_wrong, shifted, all_wrong], ids=lambda order: order.__name__)
 def test_a_vocabulary_of_another_model_is_refused(
     run: Callable[..., ImportResult], tmp_path: Path, order: Callable[[list[str]], list[str]]
@@ -124,6 +126,7 @@ def test_a_vocabulary_of_another_model_is_refused(
     assert left_in(tmp_path / "out") == []
 
 
+@pytest.mark.slow
 def test_text_that_does_not_correspond_is_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved.tsv"
     lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
@@ -158,6 +161,7 @@ def test_other_languages_without_text_are_warned_of(run: Callable[..., ImportRes
     ]
 
 
+@pytest.mark.slow
 def test_a_licence_that_no_file_names_is_unknown(run: Callable[..., ImportResult], foreign: Path) -> None:
     (foreign / "README.md").unlink()
     listener = Notes()
@@ -172,6 +176,7 @@ def test_a_licence_that_no_file_names_is_unknown(run: Callable[..., ImportResult
     assert "the files name no licence. Ask the author" in card
 
 
+@pytest.mark.slow
 def test_a_licence_that_is_given_counts(run: Callable[..., ImportResult]) -> None:
     listener = Notes()
     result = run(license="CC-BY-NC-4.0", listeners=[listener])
@@ -201,6 +206,7 @@ def test_the_licence_is_read_from_the_files(foreign: Path, name: str, content: s
     assert list(found.files) == [name]
 
 
+@pytest.mark.slow
 def test_a_bundle_that_exists_is_replaced_by_force_only(
     run: Callable[..., ImportResult], contents: Callable[[Path], dict[str, bytes]]
 ) -> None:
@@ -269,6 +275,7 @@ def test_text_that_is_too_long_cannot_try_a_model(run: Callable[..., ImportResul
         run(source=long)
 
 
+@pytest.mark.slow
 def test_lines_that_do_not_correspond_are_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
     shifted_lines = tmp_path / "shifted.tsv"

@@ -30,6 +30,7 @@ def log_p(inspection: Inspection, source: list[int], shift: Tensor | None = None
     return torch.stack(found)
 
 
+@pytest.mark.slow
 @torch.inference_mode()
 def test_erasure_is_what_scoring_without_the_token_loses(inspection: Inspection) -> None:
     lost, source = erasure(inspection), list(inspection.source_ids)

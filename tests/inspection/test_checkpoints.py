@@ -40,6 +40,7 @@ def run(
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tokenizer, toy_run: object) -> None:
     views = across_checkpoints(run, TEXT)
     assert [view.step for view in views] == [4, 8, 12]
@@ -98,6 +99,7 @@ def test_its_own_pieces_label_the_attention_of_a_run_that_cuts_the_sentence_othe
         assert attention.labels["position"] == view.pieces
 
 
+@pytest.mark.slow
 def test_what_is_no_run_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="holds no checkpoint"):
         across_checkpoints(tmp_path / "nowhere", TEXT)

@@ -26,6 +26,7 @@ def folder(
     return tmp_path / "model"
 
 
+@pytest.mark.slow
 def test_a_path_a_bundle_and_a_translator_give_the_same(folder: Path) -> None:
     by_name = dragoman.inspect(str(folder), "red dog")
     assert (by_name.name, by_name.languages) == ("toy", ("en", "de"))

@@ -12,6 +12,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection import page, payload
+from dragoman.inspection.inspect import BundleInspection
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -32,7 +33,7 @@ def look(build: Callable[..., Transformer], toy_tokenizer: Tokenizer) -> Look:
 
 
 def write(inspection: Inspection, folder: Path, **keys: Any) -> str:
-    page.write_page(inspection, folder / "p.html", name="toy", languages=("en", "de"), options=OPTIONS, **keys)
+    BundleInspection.of(inspection, "toy", ("en", "de"), OPTIONS).to_html(folder / "p.html", **keys)
     return (folder / "p.html").read_text(encoding="utf-8")
 
 
@@ -54,6 +55,7 @@ def test_stored_arrays_are_those_recorded(look: Look, kind: dict[str, Any]) -> N
         np.testing.assert_array_equal(values.reshape(index[name]["shape"]), found[name].values, err_msg=name)
 
 
+@pytest.mark.slow
 def test_probabilities_are_the_models(look: Look) -> None:
     found = look()
     made = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
@@ -73,6 +75,7 @@ def test_probabilities_are_the_models(look: Look) -> None:
         assert not {"<pad>", "<unk>", "<s>"} & set(step["candidates"])
 
 
+@pytest.mark.slow
 def test_a_small_budget_keeps_the_weights_then_the_layers_asked_for(look: Look) -> None:
     found = look()
     wide = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
@@ -87,6 +90,7 @@ def test_a_small_budget_keeps_the_weights_then_the_layers_asked_for(look: Look) 
         assert len(made.blob) < len(wide.blob)
 
 
+@pytest.mark.slow
 def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(" ".join(["red dog cat"] * 60))
     text = write(found, tmp_path)
@@ -111,6 +115,7 @@ def test_a_block_is_the_mean_of_what_is_in_it() -> None:
     np.testing.assert_array_equal(payload.block_means(x, 1, 2), [[0.5, 2.5, 4.0], [5.5, 7.5, 9.0]])
 
 
+@pytest.mark.slow
 def test_what_a_sentence_says_stays_text(look: Look, tmp_path: Path) -> None:
     wicked = "</script><script>alert(1)</script><!--<script> {{blob}} {{title}} \u2028 & \u202e red"
     text = write(look(wicked, "hund </script> {{style}}"), tmp_path)
@@ -131,6 +136,7 @@ def test_a_model_with_control_characters_for_pieces(
     assert json.loads(script(text, "payload"))["pieces"]["source"][0].startswith("\x00\x1b<")
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere(look: Look, tmp_path: Path) -> None:
     text = write(look(), tmp_path)
     assert "default-src 'none'" in text

@@ -39,6 +39,7 @@ def test_a_folder_is_installed_as_its_packed_model(written: Path, home: Path, tm
         assert not os.path.samefile(path, written / path.relative_to(home / "folder"))  # a copy, no link
 
 
+@pytest.mark.slow
 def test_a_bundled_model_is_installed_under_another_name_to_be_changed(home: Path) -> None:
     with pytest.raises(ConfigError, match=r"^en-ko: is the name of a bundled model; choose another with --name$"):
         install_model("en-ko")
@@ -240,6 +241,7 @@ def test_only_installed_models_are_removed(written: Path, home: Path, tmp_path: 
     assert written.exists()
 
 
+@pytest.mark.slow
 def test_a_model_in_use_continues_to_translate_after_it_was_removed(written: Path, home: Path) -> None:
     install_model(written)
     install_model("en-ko", name="fast")

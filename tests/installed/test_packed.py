@@ -92,6 +92,7 @@ def test_a_packed_model_says_nothing_of_the_machine(tmp_path: Path) -> None:
         assert {(member.create_system, member.external_attr >> 16) for member in archive.infolist()} == {(3, 0o100644)}
 
 
+@pytest.mark.slow
 def test_without_weights_the_exports_are_left(toy: Bundle, home: Path, tmp_path: Path) -> None:
     shutil.copytree(HOME / "en-ko", tmp_path / "both")
     (tmp_path / "both" / WEIGHTS).write_bytes(b"weights")

@@ -68,6 +68,7 @@ def test_weights_of_another_model_are_named(toy: Bundle) -> None:
         verify_model(toy.folder)
 
 
+@pytest.mark.slow
 def test_an_export_of_another_model_is_named(tmp_path: Path, home: Path) -> None:
     folder = shutil.copytree(HOME / "en-ko", tmp_path / "mixed")
     lines = (folder / "golden.jsonl").read_text(encoding="utf-8").splitlines()
@@ -120,6 +121,7 @@ def test_what_cannot_be_verified_is_named(toy: Bundle, monkeypatch: pytest.Monke
     )
 
 
+@pytest.mark.slow
 def test_verification_of_an_export_needs_no_torch() -> None:
     code = (
         "import sys\n"

@@ -43,6 +43,7 @@ def write_text(folder: Path) -> None:
         (folder / f"{name}.ko").write_text(korean, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_translator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,7 @@ def test_only_a_and_b_are_parameters_and_a_shared_matrix_stays_shared(build: Cal
     assert not model.projection.requires_grad
 
 
+@pytest.mark.slow
 def test_next_to_the_weights_or_merged_into_them_it_is_one_network(model: Transformer, sentences: Sentences) -> None:
     low = adapted(model)
     randomise(low)

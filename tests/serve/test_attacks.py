@@ -140,6 +140,7 @@ def test_a_compressed_body_is_not_unpacked(client):
     assert answer.status_code in (400, 413)
 
 
+@pytest.mark.slow
 def test_of_a_wrong_key_nothing_is_learned(tmp_path):
     """Unknown, malformed and revoked keys get one answer."""
     from dragoman.serve.models.models import Models

@@ -100,6 +100,7 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
         assert httpx.post(f"{url}/v1/translate", json={"text": "안녕", "target": "en"}, timeout=60).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_sooner(tmp_path: Path, monkeypatch):
     service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path))
     with (

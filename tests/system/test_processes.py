@@ -113,6 +113,7 @@ def changed(first: str, body: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_process_settings_stay_when_a_bundled_model_is_loaded_and_used() -> None:
     body = "import dragoman\ndragoman.Translator.load('en-ko', engine='ctranslate2').translate(['Hello.'])"
     assert changed("import numpy", body) == "[]"  # whose import sets filters of warnings by itself

@@ -85,6 +85,7 @@ def test_cut_separates_no_accent_and_no_joined_emoji(unit: str) -> None:
     assert all(segment.text == unit * (len(segment.text) // len(unit)) for segment in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     cases(["x", ".", '"', "1. ", "가", "\u0301", "ab. ", '그는 "가자!"라고 했다. ', ", "], quick=["ab. "]),

@@ -112,6 +112,7 @@ def test_lower_is_better_for_a_loss_and_higher_for_a_score(kind: str, better: fl
     assert tracker.update(better, step=20).best_step == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("which", "steps"), [("last", (10, 12)), ("best", (4, 12))])
 def test_the_final_model_is_the_mean_of_the_last_or_best_checkpoints(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, which: str, steps: tuple[int, ...]
@@ -181,6 +182,7 @@ def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: Ma
     assert losses["bfloat16"] != losses["float32"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "chosen"), [((3.0, 1.0), "bfloat16"), ((1.0, 0.95), "float32")])
 def test_precision_auto_takes_what_is_faster_and_keeps_it(
     toy_run: Run,

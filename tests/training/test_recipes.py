@@ -103,6 +103,7 @@ def test_without_dropout_nothing_differs_and_r_drop_is_the_plain_loss(
 # --- memory ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     losses, weights = [], []
     for recompute in (False, True):

@@ -36,6 +36,7 @@ def test_files_that_no_demo_wrote_are_kept_and_the_folder_is_refused(
     assert trained_on == []
 
 
+@pytest.mark.slow
 def test_what_a_demo_wrote_and_someone_changed_is_kept(
     dragoman: Any, tmp_path: Path, trained_on: list[float | None]
 ) -> None:
@@ -46,6 +47,7 @@ def test_what_a_demo_wrote_and_someone_changed_is_kept(
     assert (tmp_path / "run.toml").read_text() == changed
 
 
+@pytest.mark.slow
 def test_the_folder_of_an_earlier_demo_is_taken_up_again_with_other_minutes(
     dragoman: Any, tmp_path: Path, trained_on: list[float | None], contents: Any
 ) -> None:

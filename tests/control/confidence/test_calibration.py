@@ -24,6 +24,7 @@ def draw(count: int, seed: int = 0) -> tuple[list[list[float]], list[bool], list
     return rows, [rng.random() < probability for probability in truth], truth
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_that_the_outcomes_were_drawn_with() -> None:
     rows, outcomes, truth = draw(20_000)
     model = fit_logistic(rows, outcomes)
@@ -66,6 +67,7 @@ def test_a_model_that_has_not_seen_a_row_gives_its_probability() -> None:
     assert found[7] == model.probability(rows[7])
 
 
+@pytest.mark.slow
 def test_true_probabilities_are_calibrated_and_pushed_ones_are_not() -> None:
     _, outcomes, truth = draw(20_000)
     pushed = [p**3 for p in truth]

@@ -61,6 +61,7 @@ def test_samples_that_disagree_take_confidence_away(learned: Confidence) -> None
     assert learned.sampled.calibration.auc > learned.plain.calibration.auc
 
 
+@pytest.mark.slow
 def test_on_other_lines_the_probability_is_the_share_that_is_accepted() -> None:
     from sacrebleu import sentence_chrf
 

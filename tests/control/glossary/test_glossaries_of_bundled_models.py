@@ -40,6 +40,7 @@ def test_a_word_that_only_begins_like_the_term_changes_nothing(ko_en: Translator
     assert ko_en.translate(line, glossary={"표": "grid"}) == ko_en.translate(line)
 
 
+@pytest.mark.slow
 def test_every_term_is_kept_alone_as_together_and_first_of_several(en_ko: Translator, ko_en: Translator) -> None:
     for translator, lines, terms in ((en_ko, ENGLISH, ODD), (ko_en, KOREAN, TERMS)):
         together = translator.translate(lines, glossary=terms)

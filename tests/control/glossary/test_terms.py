@@ -136,6 +136,7 @@ def test_a_translation_that_says_the_term_stays_as_it_is(run: Run, tokenizer: To
         assert result.terms[1:] in ((), (Term("본다", "red", True),))
 
 
+@pytest.mark.slow
 def test_lines_together_are_as_each_alone(run: Run) -> None:
     glossary = Glossary.of({"서버": "server", "깃발": "flag", "새": "bird"})
     for line, together in zip(LINES, run.under(glossary), strict=True):

@@ -98,6 +98,7 @@ def is_flagged(translation: Translation) -> bool:
 OPTIONS = [{}, {"n_best": 3, "beam": 3}, {"method": "mbr", "samples": 3}, {"method": "sample", "n_best": 2}]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(lines, max_size=3), seeds, st.sampled_from(OPTIONS), st.booleans())
 def test_every_candidate_has_the_placeholders_or_the_translation_a_warning(
@@ -130,6 +131,7 @@ def test_alternatives_have_the_placeholders(text: str, seed: int, protect: bool)
         assert counts(one.text) == counts(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(lines, st.sampled_from(["", "\n"]), lines, seeds, st.booleans())
 def test_text_with_codes_has_placeholders_and_what_is_protected(

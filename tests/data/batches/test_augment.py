@@ -246,6 +246,7 @@ def test_placeholders_digits_and_addresses_are_kept(words: list[str], seed: int)
             assert [word for word in kept if side.count(word) != text.count(word)] == []
 
 
+@pytest.mark.slow
 @given(source=SIDES, target=SIDES, seed=st.integers(0, 9))
 def test_what_is_typed_in_decomposed_letters_is_changed_alike(source: str, target: str, seed: int) -> None:
     apart = unicodedata.normalize("NFD", source), unicodedata.normalize("NFD", target)

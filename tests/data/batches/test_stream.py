@@ -319,6 +319,7 @@ def test_processes_share_changed_text_without_overlap(tmp_path: Path, cutting: T
     assert all(same(alone[n], shares[n % world][n // world]) for n in range(4 * world))
 
 
+@pytest.mark.slow
 def test_each_epoch_changes_and_cuts_the_text_again_in_its_place(tmp_path: Path, cutting: Tokenizer) -> None:
     found = sources(changing(tmp_path, cutting), 60)
     assert sorted(found) == sorted(f"{tmp_path}/s.tsv:{n}" for n in range(1, 41))

@@ -145,6 +145,7 @@ def test_a_file_that_does_not_exist_stops_the_check(tmp_path: Path) -> None:
 # --- what is wrong with a corpus as a whole ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_line_of_two_million_characters_is_named_and_blames_no_other(tmp_path: Path) -> None:
     pairs = plain(200)
     pairs[5] = (pairs[5][0], "wort " * 400_000)
@@ -302,6 +303,7 @@ def test_a_report_is_plain_data(tmp_path: Path) -> None:
     assert json.loads(json.dumps([asdict(report) for report in reports]))[-1]["findings"]["numbers"]["count"] == 1
 
 
+@pytest.mark.slow
 def test_progress_is_called_with_the_pairs_so_far_and_their_expected_number(tmp_path: Path) -> None:
     received: list[tuple[int, int | None]] = []
     check_data(data_of(tmp_path, plain(9000)), progress=lambda *numbers: received.append(numbers))

@@ -53,6 +53,7 @@ def same_partition(hashes: np.ndarray, keys: list[str]) -> bool:
     return len({*zip(hashes.tolist(), keys, strict=True)}) == len({*hashes.tolist()}) == len({*keys})
 
 
+@pytest.mark.slow
 def test_a_table_folds_lines_as_normalisation_does() -> None:
     draw = random.Random(3)
     everything = [chr(code) for code in range(0x20000) if chr(code) != "\n"]

@@ -77,6 +77,7 @@ SLOW: dict[str, Callable[[str, str], bool]] = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=12))
 @example([("한" * 3, "x" * 25), ("", ""), ("a", "a")])

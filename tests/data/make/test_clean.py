@@ -106,6 +106,7 @@ def test_each_fault_is_removed_and_named_and_the_rest_is_kept_in_order(tmp_path:
     assert list(found) == sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 4096])
 def test_the_output_is_the_same_for_any_number_of_processes(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
@@ -309,14 +310,14 @@ def test_a_path_has_characters_but_no_null_character(tmp_path: Path, path: str) 
             dragoman.clean_data(config, **{"source": source, "target": target, "output": tmp_path, **arguments})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import multiprocessing, time\n"
         "from dragoman.data.corpus.pair_block import PairBlock\n"
-        "from dragoman.data.make.clean import Judge\n"
-        "from dragoman.data.make.parallel import judged\n"
+        "from dragoman.data.make.clean import Judge, judged\n"
         "from dragoman.data.corpus.rules import Context\n"
         "def blocks():\n"
         "    while True:\n"

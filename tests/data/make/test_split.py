@@ -123,6 +123,7 @@ def test_a_name_that_ends_as_a_packed_file_is_one(tmp_path: Path, ending: str, m
             assert path.read_bytes() == other.read_bytes(), "the same text must have the same hash"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [1, 7, 100, 333])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_held_out_parts_have_exactly_the_size_asked_for(tmp_path: Path, held_out: int, copies: int) -> None:
@@ -131,6 +132,7 @@ def test_held_out_parts_have_exactly_the_size_asked_for(tmp_path: Path, held_out
     assert counts == {"train": len(pairs) - 2 * held_out, "valid": held_out, "test": held_out}
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_in_one_part(tmp_path: Path) -> None:
     draw = Random(3)
     pairs = []

@@ -137,6 +137,7 @@ STYLES = ["plain text", "'single'", '"double"', "|\n  literal text\n", ">-\n  fo
 LINE = st.text(alphabet="abn :#-'\"\\{}[],&*!|>%@`?~0가é\t", min_size=1, max_size=10).map(str.strip).filter(bool)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(STYLES),
     st.one_of(LINE, st.sampled_from(["yes", "no", "On", "12", "0o7", "1e3", "2026-01-01", "~"])),

@@ -135,6 +135,7 @@ def test_a_page_in_an_older_encoding_stays_in_it(tmp_path: Path) -> None:
         opened(path)
 
 
+@pytest.mark.slow
 def test_deep_nesting_needs_no_recursion(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(

@@ -224,6 +224,7 @@ def test_a_table_that_is_none_is_left_alone(tmp_path: Path) -> None:
     assert document.notices == ("line 1: a broken table stays untranslated",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mark", ["{{", "$", "$$", "[", "![", "*a ", "_", "`", "<", "&", "> ", "- ", "\\(", "[^", ":a", "{%", "=="]
 )

@@ -152,6 +152,7 @@ TAGS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(FRAGMENTS, TAGS)
 def test_any_fragment_is_written_as_it_was_and_stays_well_formed(text: str, tags: Tags) -> None:
     assert written(text, lambda source: None, tags) == written(text, lambda source: source, tags) == text

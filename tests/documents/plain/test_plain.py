@@ -59,6 +59,7 @@ def test_a_large_file_is_read_and_written_in_constant_memory(tmp_path: Path) -> 
     assert out.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [

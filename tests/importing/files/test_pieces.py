@@ -105,6 +105,7 @@ def test_text_is_segmented_into_the_same_pieces(
     check()
 
 
+@pytest.mark.slow
 def test_ids_are_those_of_the_vocabulary(
     originals: list[sentencepiece.SentencePieceProcessor], vocabulary: dict[str, int], found: Renumbered
 ) -> None:

@@ -169,6 +169,7 @@ def nested(chance: random.Random, depth: int = 0) -> str:
     return " ".join(parts)
 
 
+@pytest.mark.slow
 def test_whatever_is_nested_stays_well_formed_with_every_tag_once(client):
     chance = random.Random(1)
     texts = [nested(chance) for _ in range(6)]

@@ -101,6 +101,7 @@ def upload(client: httpx.Client, text: str, name: str = "a.txt") -> str:
     return answer.headers["location"]
 
 
+@pytest.mark.slow
 def test_a_short_text_does_not_wait_for_a_document(gated, tmp_path: Path):
     service, gate, client = gated(tmp_path, passes=1, budget=256)
     where = upload(client, "\n".join(LINES[:100]))
@@ -117,6 +118,7 @@ def test_a_short_text_does_not_wait_for_a_document(gated, tmp_path: Path):
     until(lambda: client.get(where).json()["state"] == "done")
 
 
+@pytest.mark.slow
 def test_deleted_while_it_is_translated_it_ends_and_leaves_nothing(gated, tmp_path: Path):
     service, gate, client = gated(tmp_path, passes=1, budget=256)
     where = upload(client, "\n".join(LINES))

@@ -102,6 +102,7 @@ def test_the_translation_is_that_of_the_same_document_offline(client, offline, t
     assert client.get(f"/v1/documents/{found['id']}/result").content == answer.content  # until it is deleted
 
 
+@pytest.mark.slow
 def test_the_fields_of_the_form_are_followed(client, offline, tmp_path: Path):
     fields = {"source": "en", "target": "ko", "model": "en-ko", "mark": "true", "max_chars": "3"}
     glossary = {"door": "출입문"}
@@ -321,6 +322,7 @@ def test_a_client_that_leaves_while_it_uploads_leaves_nothing(url, state, client
     until(lambda: not list((state / "documents").iterdir()))
 
 
+@pytest.mark.slow
 def test_a_sender_has_a_limit_of_documents_and_bytes_at_a_time(client):
     line = "A dog.\n" * 60_000
     for _ in range(6):

@@ -105,6 +105,7 @@ def test_the_least_recently_used_model_gives_way(shelf):
     assert [bool(one.translator) for one in models.models.values()] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_model_in_use_does_not_give_way(shelf):
     size = max(describe(shelf / name).bytes for name in ("en-ko", "ko-en"))
     models = Models([shelf], loader=Loader(threads=1, limit=size))
@@ -114,6 +115,7 @@ def test_a_model_in_use_does_not_give_way(shelf):
     assert in_use.translate("Hello").text
 
 
+@pytest.mark.slow
 def test_a_model_that_a_failed_request_had_gives_way(shelf):
     """Its translator is in a cycle, as that of a traceback, which was left out of garbage collection meanwhile."""
     size = max(describe(shelf / name).bytes for name in ("en-ko", "ko-en"))

@@ -138,6 +138,7 @@ def test_two_services_on_one_state_merge_what_is_the_same(state: ServiceState, t
     other.close()
 
 
+@pytest.mark.slow
 def test_what_was_accepted_is_there_after_a_kill(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"

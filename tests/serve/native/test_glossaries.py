@@ -155,6 +155,7 @@ def test_an_unknown_glossary_is_404(client, glossary):
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:dragoman:problem:unknown-glossary")
 
 
+@pytest.mark.slow
 def test_what_a_service_keeps_is_there_after_it_was_started_again(tmp_path: Path):
     for run in range(2):
         service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path / "state"))
@@ -164,6 +165,7 @@ def test_what_a_service_keeps_is_there_after_it_was_started_again(tmp_path: Path
             assert client.get(f"/v1/glossaries/{one['id']}").json() == one
 
 
+@pytest.mark.slow
 def test_a_glossary_belongs_to_its_key(tmp_path: Path):
     service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path / "state"))
     keys = {name: service.keys.create(name)[1] for name in ("one", "other")}

@@ -38,6 +38,7 @@ def looking(folder: Path) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.slow
 def test_it_is_what_look_shows(looking, folder):
     def ask(text: str) -> dict:
         answer = looking.post("/v1/inspect", json={"text": text, **PAIR})

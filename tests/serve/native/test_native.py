@@ -22,6 +22,7 @@ def events_of(answer: httpx.Response) -> list[tuple[str, dict]]:
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", cases([20, None], quick=[20]))
 def test_sixteen_clients_at_once_get_the_offline_translations(client, offline, lines, count):
     lines = lines[:count]
@@ -121,6 +122,7 @@ def test_a_declared_character_set_does_not_change_how_html_is_read(client):
     assert not any("가" <= one <= "힣" for one in found)
 
 
+@pytest.mark.slow
 def test_a_stream_has_every_sentence_and_together_they_are_the_translation(client, offline, lines):
     text = "\n".join(lines[-6:-1])
     whole = texts_of(client.post("/v1/translate", json={"text": text, "source": "en", "target": "ko"}))[0]

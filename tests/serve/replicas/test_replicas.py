@@ -247,6 +247,7 @@ def test_ctrl_c_during_the_start_is_a_quiet_end(started):
     assert started.stderr.read() == "stopped; every accepted request was answered\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "error", "message"),
     [

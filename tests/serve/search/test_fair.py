@@ -137,6 +137,7 @@ rows_of_calls = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(rows_of_calls, st.integers(1, 100))
 def test_every_job_is_taken_once_and_what_is_removed_never(rows, budget):
     calls = [call(key, sizes) for key, sizes, _ in rows]
@@ -154,6 +155,7 @@ def test_every_job_is_taken_once_and_what_is_removed_never(rows, budget):
     }
 
 
+@pytest.mark.slow
 @given(rows_of_calls, st.integers(1, 100))
 def test_the_same_calls_make_the_same_batches(rows, budget):
     def batches() -> list[list[tuple[int, tuple[int, ...]]]]:

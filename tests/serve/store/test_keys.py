@@ -40,6 +40,7 @@ def post(url: str, key: str | None, body: dict[str, Any] = HELLO, path: str = "/
     return httpx.post(f"{url}{path}", json=body, headers=headers, timeout=120)
 
 
+@pytest.mark.slow
 def test_without_a_key_every_dialect_refuses_in_its_own_form(guarded):
     _, url, _ = guarded
     for key in (None, "nonsense", "dg_0123456789ab_" + "x" * 43):
@@ -83,6 +84,7 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     assert (usage.character.count, usage.character.limit) == (5, 8)
 
 
+@pytest.mark.slow
 def test_only_what_is_translated_counts(guarded, monkeypatch):
     service, url, _ = guarded
     key, text = service.keys.create("careful", characters_per_day=10)
@@ -97,6 +99,7 @@ def test_only_what_is_translated_counts(guarded, monkeypatch):
     assert [post(url, text).status_code for _ in range(3)] == [200, 200, 429]
 
 
+@pytest.mark.slow
 def test_a_limit_per_day_holds_among_requests_at_the_same_time(guarded):
     service, url, _ = guarded
     key, text = service.keys.create("hurried", characters_per_day=12)
@@ -180,6 +183,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
             yield found
 
 
+@pytest.mark.slow
 def test_two_services_on_one_store_accept_count_and_revoke_together(url, tmp_path, monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
     states = [ServiceState(tmp_path / "state", url) for _ in range(2)]

@@ -50,6 +50,7 @@ def where(request: pytest.FixtureRequest) -> Iterator[str | None]:
             yield found
 
 
+@pytest.mark.slow
 def test_no_path_of_the_interface_is_open_but_those_listed(server):
     _, url = server
     with httpx.Client(base_url=url, timeout=60) as client:

@@ -15,6 +15,7 @@ def ask(client, **body):
     return answer.json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", cases(["", "오늘은 ", "오늘은  날씨가\t"], quick=["오늘은  날씨가\t"]))
 def test_the_beginning_stays_and_the_next_words_differ(client, offline, prefix):
     answer = ask(client, prefix=prefix, count=5)
@@ -29,6 +30,7 @@ def test_the_beginning_stays_and_the_next_words_differ(client, offline, prefix):
     assert (answer["source"], answer["target"], answer["model"]) == ("en", "ko", "en-ko")
 
 
+@pytest.mark.slow
 def test_the_best_word_without_a_beginning_is_that_of_the_translation(client, offline):
     best = offline["en-ko"].translate(TEXT).text
     assert ask(client)["alternatives"][0]["text"] == best

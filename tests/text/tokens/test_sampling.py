@@ -88,6 +88,7 @@ def test_seed_and_side_determine_the_pieces(spelling: Tokenizer) -> None:
     assert spelling.encode(TEXTS, "target", sampling=0.2, seed="1/0/0") != first
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same_pieces(spelling: Tokenizer, tmp_path: Path) -> None:
     spelling.save(tmp_path)
     program = (
@@ -135,6 +136,7 @@ def test_a_models_own_normaliser_comes_before_the_draw() -> None:
 # --- BPE: against SentencePiece's own merges, and algorithm 1 of the paper --------------------------------------
 
 
+@pytest.mark.slow
 @given(
     text=st.text() | st.lists(st.sampled_from([*TEXTS, "▁", "▁▁ a", "{name}", "%s", "dogs"]), max_size=4).map("".join)
 )
@@ -169,6 +171,7 @@ def drawn(tokenizer: Tokenizer, word: str, rate: float, count: int) -> list[tupl
     return [tuple(tokenizer.pieces(cut, "source")) for cut in cuts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 @pytest.mark.parametrize("word", ["garden", "원원다라", "garden" + "z" * 30], ids=["short", "Korean", "not remembered"])
 def test_merges_are_left_out_as_in_algorithm_1(word: str, rate: float) -> None:

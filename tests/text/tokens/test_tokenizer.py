@@ -64,6 +64,7 @@ def test_any_text_comes_back_as_it_was_normalised(spelling: Tokenizer, text: str
     assert UNK not in ids
 
 
+@pytest.mark.slow
 @given(text=st.text(alphabet=f"a {LOWER_BLOCK}한é", max_size=12))
 def test_the_lower_block_alone_comes_back_as_a_space(spelling: Tokenizer, text: str) -> None:
     [ids] = spelling.encode([text], "source")

@@ -29,6 +29,7 @@ def test_the_scripts_of_a_language(tag: str, scripts: set[str]) -> None:
     assert scripts_of_language(tag) == scripts
 
 
+@pytest.mark.slow
 def test_every_assigned_script_of_the_table_is_that_of_its_letters() -> None:
     names = {"Hang": "HANGUL", "Cyrl": "CYRILLIC", "Grek": "GREEK", "Arab": "ARABIC", "Deva": "DEVANAGARI"}
     for code, name in names.items():

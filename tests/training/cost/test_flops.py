@@ -88,6 +88,7 @@ def test_a_token_costs_what_it_costs_by_hand() -> None:
     assert training_flops(shape, vocab=5, sentences=70, source=3, target=2) / (70 * 2) == 888
 
 
+@pytest.mark.slow
 def test_short_sentences_cost_six_operations_a_weight() -> None:
     shape = ModelConfig.model_validate({"preset": "paper-base"})
     model = Transformer(shape, 1000, 1000)

@@ -124,6 +124,7 @@ def test_the_time_of_some_batches_is_scaled_to_all_by_their_operations(
     assert found.memory is None or found.memory > MOMENTS * trainer.model.parameter_count
 
 
+@pytest.mark.slow
 def test_a_trial_leaves_no_trace(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, workload: Workload) -> None:
     tried, plain = toy_trainer(toy_run(), tmp_path / "tried"), toy_trainer(toy_run(), tmp_path / "plain")
     torch.manual_seed(5)

@@ -99,6 +99,7 @@ def gradients(loss: Tensor, model: EncoderDecoder) -> list[Tensor]:
     return [torch.zeros_like(p) if g is None else g for p, g in zip(model.parameters(), found, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float64])
 @pytest.mark.parametrize("shape", cases(SHAPES, quick=["transformer"]))
 def test_the_estimators_expectation_is_the_gradient_of_the_expected_cost(
@@ -139,6 +140,7 @@ def pairs(toy_tokenizer: Tokenizer) -> Batch:
     return collate([Example(source, target, "") for source, target in ids])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "form"),
     [
@@ -164,6 +166,7 @@ def test_an_update_in_parts_is_one_batch(
     assert_same(sum(loss(*one.tensors) for one in apart), together)
 
 
+@pytest.mark.slow
 def test_samples_depend_on_seed_step_and_source_and_the_reference_is_one_of_them(
     build: Build, pairs: Batch, toy_tokenizer: Tokenizer
 ) -> None:

@@ -79,6 +79,7 @@ def same_weights(one: Trainer, other: Trainer) -> bool:
     return all(torch.equal(a, b) for a, b in zip(one.final.parameters(), other.final.parameters(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow_clock")
 def test_what_only_the_clock_asked_for_is_reported_and_changes_nothing(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,6 +104,7 @@ def test_what_only_the_clock_asked_for_is_reported_and_changes_nothing(
     assert same_weights(by_clock, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow_clock")
 def test_a_run_killed_after_a_checkpoint_of_the_clock_resumes_to_the_same_weights(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

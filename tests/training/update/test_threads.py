@@ -118,6 +118,7 @@ def test_a_batch_is_dealt_to_as_many_threads_as_it_has_work_for(monkeypatch: pyt
     assert thread_count_for(fitting.synthetic_batch(16, 16, 13)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile, about itself
 def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Transformer]) -> None:

@@ -79,6 +79,7 @@ def test_refused(tmp_path: Path, content: str, message: str) -> None:
         convert_data([tmp_path / "a.txt"], tmp_path / "b.tsv", source="en", target="ko")
 
 
+@pytest.mark.slow
 def test_a_large_memory_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.tmx"
     unit = "<tu><tuv xml:lang='en'><seg>One line.</seg></tuv><tuv xml:lang='ko'><seg>한 줄.</seg></tuv></tu>\n"

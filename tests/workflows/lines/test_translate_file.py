@@ -59,6 +59,7 @@ def test_the_output_has_the_translation_of_each_line(to_korean: dragoman.Transla
     assert names(tmp_path) == ["in", "out"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_translation_is_resumed_to_the_bytes_of_a_whole_one(
     to_korean: dragoman.Translator, tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_an_interrupted_translation_is_resumed_to_the_bytes_of_a_whole_one(
     assert names(tmp_path) == ["in", "parts", "whole"]
 
 
+@pytest.mark.slow
 def test_another_input_is_not_continued(to_korean: dragoman.Translator, tmp_path: Path) -> None:
     source, output = write(tmp_path / "in", ENGLISH), tmp_path / "out"
     with pytest.raises(dragoman.Interrupted):

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.spans import Item, UnitSpan
+from dragoman.documents.core.spans import Item, UnitSpan, source_of, written
 from dragoman.documents.core.splice import Decoded
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
-from dragoman.documents.xml.spans import Role, source_of
+from dragoman.documents.xml.spans import Role
 from dragoman.documents.xml.strings import XmlStrings, document_of, write_strings
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError

@@ -76,12 +76,8 @@ def passage(
 
 def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = str) -> Passage:
     """The passage of a text without escapes. What the pattern `keep` finds is kept."""
-    pieces: list[str | Verbatim] = []
-    at = 0
-    for match in keep.finditer(text):
-        pieces += [text[at : match.start()], Verbatim(match[0], (match[0],))]
-        at = match.end()
-    return passage([*pieces, text[at:]], place, escape=escape)
+    pieces = Escaped(text, text, range(len(text) + 1)).pieces(0, len(text), keep)
+    return passage(list(pieces), place, escape=escape)
 
 
 def _inline(marked: str, shown: Sequence[str]) -> InlineText:

@@ -1,19 +1,24 @@
-"""Runs: text with markup between two borders of blocks, as items in the order of the file → units with codes.
+"""Runs: text with markup between two borders of blocks, as items in the order of the file ↔ units with codes.
 
 A reader of marked-up text makes items with their spans in the file. Here tags are matched, white space and codes at the
-edges stay outside, and the rest becomes the text of a unit. `documents.core.rewrite` puts a translation between those
-tags.
+edges stay outside, and the rest becomes the text of a unit. A translation is written with the same tags, breaks and
+protected spans, as splices of the file.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
+from dragoman.documents.core.document import Translations, Unit
+from dragoman.documents.core.splice import Splice, applied, check_letters
 from dragoman.text.words.inline import Code, InlineText
 
 _SPACE = re.compile(r"[ \t\r\n\f]+")
+# The text of a file between two positions, with what has been replaced in it.
+Source = Callable[[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +60,10 @@ class UnitSpan:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LineNumbers:
-    """Where the lines of a text end."""
-
-    ends: list[int]
-
-    @classmethod
-    def of(cls, content: str) -> "LineNumbers":
-        return cls([match.start() for match in re.finditer("\n", content)])
-
-    def at(self, position: int) -> int:
-        """The number of the line of a position, from 1."""
-        return bisect_left(self.ends, position) + 1
+def line_numbers(content: str) -> Callable[[int], int]:
+    """A function from positions in a text to the numbers of their lines, from 1."""
+    ends = [match.start() for match in re.finditer("\n", content)]
+    return lambda position: bisect_left(ends, position) + 1
 
 
 def whole_piece(items: Sequence[Item], content: str) -> UnitSpan:
@@ -202,3 +198,83 @@ def _clamp(codes: list[Code], limit: int) -> None:
         if codes[index].position <= limit:
             break
         codes[index] = replace(codes[index], position=limit)
+
+
+def written(piece: UnitSpan, translation: InlineText, escape: Callable[[str], str], source: Source) -> str:
+    """A translation as the file has it: codes, breaks and protected spans as in `source(begin, end)`, text escaped."""
+    assert translation.counted_codes == piece.inline.counted_codes, "a translation has the codes of its source"
+    breaks = iter(piece.breaks)
+    parts: list[str] = []
+
+    def put(begin: int, end: int) -> None:
+        for number, line in enumerate(translation.text[begin:end].split("\n")):
+            if number:
+                span = next(breaks, None)
+                parts.append(" " if span is None else source(*span))
+            parts.append(escape(line))
+
+    at = 0
+    marks = [(code.position, None, code) for code in translation.codes]
+    marks += [(begin, end, None) for begin, end in translation.protected]  # type: ignore[misc]
+    for begin, end, code in sorted(marks, key=lambda mark: mark[0]):
+        put(at, begin)
+        at = max(at, begin)
+        if code is not None:
+            parts.append(source(*piece.codes[code.kind, code.name]))
+        elif end is not None and (span := piece.protected.get(translation.text[begin:end])) is not None:
+            parts.append(source(*span))
+            at = end
+    put(at, len(translation.text))
+    return "".join(parts)
+
+
+def source_of(text: str) -> Source:
+    """What a file has between two positions."""
+    return lambda begin, end: text[begin:end]
+
+
+def splices(
+    content: str,
+    pieces: Sequence[UnitSpan],
+    translations: Translations,
+    write: Callable[[UnitSpan, InlineText, Source], str],
+) -> list[Splice]:
+    """The replacements for the units that change, written by `write`.
+
+    A unit may be inside a code of another: an attribute of a tag.
+    """
+    changed = [
+        (piece, translation)
+        for piece, translation in zip(pieces, translations, strict=True)
+        if translation is not None and translation.text != piece.inline.text
+    ]
+    changed.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
+    first = source_of(content)
+    inner = [Splice(piece.begin, piece.end, write(piece, text, first)) for piece, text in changed if piece.where]
+    starts = [splice.begin for splice in inner]
+
+    def source(begin: int, end: int) -> str:
+        return applied(content, begin, end, inner[bisect_left(starts, begin) : bisect_left(starts, end)])
+
+    outer = [Splice(piece.begin, piece.end, write(piece, text, source)) for piece, text in changed if not piece.where]
+    begins = [splice.begin for splice in outer]
+    before = ((splice, bisect_right(begins, splice.begin)) for splice in inner)
+    free = (splice for splice, count in before if not count or outer[count - 1].end <= splice.begin)
+    return [*outer, *free]
+
+
+def located(content: str, pieces: Iterable[UnitSpan], before: str = "line ") -> list[Unit]:
+    """The units of a text by their lines."""
+    line_of = line_numbers(content)
+    return [Unit(piece.inline, f"{before}{line_of(piece.begin)}", piece.where) for piece in pieces]
+
+
+def check_pieces(
+    path: Path | str, pieces: Sequence[UnitSpan], translations: Translations, read_back: Iterable[UnitSpan]
+) -> None:
+    """Raise DataError unless the texts are those that were to be written; an attribute moves with its tag."""
+    old = [(piece, new or piece.inline) for piece, new in zip(pieces, translations, strict=True)]
+    new = [(piece, piece.inline) for piece in read_back]
+    for where in (False, True):
+        texts = [[text.text for piece, text in group if bool(piece.where) == where] for group in (old, new)]
+        check_letters(path, *(sorted(group) if where else group for group in texts))

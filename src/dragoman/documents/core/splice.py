@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,21 +87,24 @@ def indent_before(text: str, at: int) -> str:
     return text[begin:at]
 
 
-def spliced(decoded: Decoded, splices: Iterable[Splice]) -> Iterator[bytes]:
-    """The bytes of the file with these replacements, which are in order and do not overlap."""
-    yield decoded.mark
-    at = 0
-    for splice in splices:
-        assert at <= splice.begin <= splice.end, "splices are in order and do not overlap"
-        yield decoded.encode(decoded.text[at : splice.begin])
-        yield decoded.encode(splice.written)
-        at = splice.end
-    yield decoded.encode(decoded.text[at:])
+def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
+    """A part of a text with these replacements, which do not overlap, in any order."""
+    parts: list[str] = []
+    for splice in sorted(splices, key=lambda splice: splice.begin):
+        assert begin <= splice.begin <= splice.end, "splices do not overlap"
+        parts += [text[begin : splice.begin], splice.written]
+        begin = splice.end
+    return "".join([*parts, text[begin:end]])
+
+
+def spliced(decoded: Decoded, splices: Iterable[Splice]) -> bytes:
+    """The bytes of the file with these replacements."""
+    return decoded.mark + decoded.encode(applied(decoded.text, 0, len(decoded.text), splices))
 
 
 def read_again(path: Path | str, decoded: Decoded, splices: Iterable[Splice]) -> str:
     """The text of the file with these replacements, as a reader of its bytes gets it. Raises DataError."""
-    return decode(path, b"".join(spliced(decoded, splices)), decoded.encoding).text
+    return decode(path, spliced(decoded, splices), decoded.encoding).text
 
 
 def check_letters(path: Path | str, expected: Iterable[str], read_back: Iterable[str]) -> None:

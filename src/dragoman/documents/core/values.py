@@ -52,9 +52,7 @@ def write_values(document: Document, translations: Translations, options: Docume
     """The `write` of such a format. Nothing else changes, and nothing at all if every text is the source's."""
     values: Values = document.skeleton
     changed = list(_changed(values, translations, document.remarks))
-    if changed:
-        changed = sorted([*changed, *values.otherwise], key=lambda splice: splice.begin)
-    file.writelines(spliced(values.decoded, changed))
+    file.write(spliced(values.decoded, [*changed, *values.otherwise] if changed else []))
 
 
 def _changed(values: Values, translations: Translations, remarks: list[str]) -> Iterator[Splice]:

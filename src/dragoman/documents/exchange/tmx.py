@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.spans import UnitSpan
-from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
+from dragoman.documents.core.spans import UnitSpan, source_of
+from dragoman.documents.core.splice import Decoded, Splice, applied, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.spans import applied, source_of, translated_piece, written_xml, xml_pieces
+from dragoman.documents.xml.spans import translated_piece, written_xml, xml_pieces
 from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -84,7 +84,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
                 yield _variant(decoded, entry, texts, options.target)
         assert next(remaining, None) is None, "a translation for each unit"
 
-    file.writelines(spliced(decoded, sorted(splices(), key=lambda splice: splice.begin)))
+    file.write(spliced(decoded, splices()))
 
 
 def _variant(decoded: Decoded, entry: _TmxUnit, texts: list[InlineText], target: str) -> Splice:

@@ -6,7 +6,7 @@ macro like any other that is not known to have prose.
 
 # ruff: noqa: SIM905
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +15,7 @@ from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalker
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import check_pieces, located, splices, written
-from dragoman.documents.core.spans import Item, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, Source, UnitSpan, check_pieces, located, pieces, splices, written
 from dragoman.documents.core.splice import decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -200,17 +199,19 @@ def _name(node: Any) -> str:
     return str(getattr(node, "environmentname", "") or getattr(node, "macroname", ""))
 
 
-_ESCAPES = {
-    "\\": "\\textbackslash{}",
-    "^": "\\textasciicircum{}",
-    "~": "\\textasciitilde{}",
-    **{character: "\\" + character for character in "{}$&#%_"},
-    "\xa0": "~",
-    "“": "``",
-    "”": "''",
-    "—": "---",
-    "–": "--",
-}
+_ESCAPES = str.maketrans(
+    {
+        "\\": "\\textbackslash{}",
+        "^": "\\textasciicircum{}",
+        "~": "\\textasciitilde{}",
+        **{character: "\\" + character for character in "{}$&#%_"},
+        "\xa0": "~",
+        "“": "``",
+        "”": "''",
+        "—": "---",
+        "–": "--",
+    }
+)
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -235,17 +236,13 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     if changes:
         again = _pieces(document.path, read_again(document.path, decoded, changes))
         check_pieces(document.path, listed, texts, again)
-    file.writelines(spliced(decoded, changes))
+    file.write(spliced(decoded, changes))
 
 
-def _written(piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
+def _written(piece: UnitSpan, text: InlineText, source: Source) -> str:
     def code(begin: int, end: int) -> str:
         # The name of a macro ends where a letter does not follow.
         raw = source(begin, end)
         return raw + "{}" if re.search(r"\\[A-Za-z]+$", raw) else raw
 
-    return written(piece, text, _escaped, code)
-
-
-def _escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    return written(piece, text, lambda part: part.translate(_ESCAPES), code)

@@ -6,7 +6,7 @@ it was meant, is written with more escapes, then with tags of HTML, and if that 
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import located, splices, written
-from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, has_words, pieces
+from dragoman.documents.core.spans import (
+    Source,
+    UnitSpan,
+    line_numbers,
+    located,
+    pieces,
+    splices,
+    written,
+)
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
-from dragoman.documents.markup.html import escaped, written_html
-from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.markup.html import escaped, html_pieces, written_html
 from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, items_of, parser
 from dragoman.text.words.inline import Code, InlineText
 
@@ -98,12 +104,12 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     decoded, parsed = document.skeleton
     writer = _Writer(decoded, parsed, list(translations))
     changes = writer.changes()
-    lines = LineNumbers.of(decoded.text)
+    line_of = line_numbers(decoded.text)
     for index in writer.given_up:
         document.remarks.append(
-            f"line {lines.at(parsed.pieces[index].begin)}: not translated, because the markup around it would change"
+            f"line {line_of(parsed.pieces[index].begin)}: not translated, because the markup around it would change"
         )
-    file.writelines(spliced(decoded, changes))
+    file.write(spliced(decoded, changes))
 
 
 class _Writer:
@@ -135,7 +141,7 @@ class _Writer:
         return splices(self.decoded.text, self.parsed.pieces, some, self._write)
 
     def _read(self, changes: list[Splice]) -> _Parsed:
-        content = b"".join(spliced(self.decoded, changes))[len(self.decoded.mark) :]
+        content = spliced(self.decoded, changes)[len(self.decoded.mark) :]
         return _parsed(content.decode(self.decoded.encoding))
 
     def _same(self, read: _Parsed) -> bool:
@@ -145,11 +151,8 @@ class _Writer:
         """The units that are not read as they were meant; if the blocks have changed, the first that does so."""
         read = self._read(changes)
         if not self._same(read):
-            low, high = 0, len(self.translations)
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if self._same(self._read(self._changes(middle))) else (low, middle)
-            return [low]
+            counts = range(1, len(self.translations))
+            return [bisect_left(counts, True, key=lambda count: not self._same(self._read(self._changes(count))))]
         broken = {number for number, signature in enumerate(self.parsed.markup) if signature != read.markup[number]}
         return [
             index
@@ -159,7 +162,7 @@ class _Writer:
             and (self.parsed.blocks[index] in broken or _words(text) != _words(read.pieces[index].inline))
         ]
 
-    def _write(self, piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
+    def _write(self, piece: UnitSpan, text: InlineText, source: Source) -> str:
         index = self.indices[id(piece)]
         cautious, tags = _WAYS[self.ways[index]]
         if piece.where == "front matter":
@@ -231,14 +234,12 @@ def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
     match = _FENCED.match(content)
     if match is None:
         return 0, []
-    return content.count("\n", 0, match.end()), list(_pieces(content, *match.span("lines")))
-
-
-def _pieces(content: str, begin: int, end: int) -> Iterator[UnitSpan]:
-    for match in _VALUE.finditer(content, begin, end):
-        text = _text(match["value"])
-        if text is not None and has_words([Item("text", 0, 0, text)]):
-            yield UnitSpan(*match.span("value"), InlineText(text), where="front matter")
+    units = [
+        UnitSpan(*value.span("value"), InlineText(text), where="front matter")
+        for value in _VALUE.finditer(content, *match.span("lines"))
+        if (text := _text(value["value"])) is not None and any(map(str.isalpha, text))
+    ]
+    return content.count("\n", 0, match.end()), units
 
 
 def _text(value: str) -> str | None:

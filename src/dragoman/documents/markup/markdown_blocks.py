@@ -17,7 +17,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dragoman.documents.core.spans import Item, UnitSpan, has_words
-from dragoman.documents.markup.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
+from dragoman.documents.markup.html import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.text.words.inline import InlineText
 
 # What extensions of Markdown give a meaning, and no translation changes. Hidden are notes, alerts, tasks, attributes

@@ -6,8 +6,9 @@ included, nothing raw is read. What is written is parsed again; a unit that chan
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,8 +16,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.rewrite import located, splices, written
-from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, Source, UnitSpan, line_numbers, located, pieces, splices, written
 from dragoman.documents.core.splice import Splice, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -144,32 +144,29 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     def changes(count: int) -> list[Splice]:
         some = [text if index < count else None for index, text in enumerate(texts)]
         made = splices(decoded.text, listed, some, _written)
-        return sorted([*made, *_underlines(decoded.text, made)], key=lambda splice: splice.begin)
+        return [*made, *_underlines(decoded.text, made)]
 
     def fits(count: int) -> bool:
         content = read_again(document.path, decoded, changes(count))
         tree = _tree(document.path, content)
         return _shape(tree) == shape and len(_located(content, tree)[0]) == len(listed)
 
-    lines = LineNumbers.of(decoded.text)
+    line_of = line_numbers(decoded.text)
     while not fits(len(texts)):
-        low, high = 0, len(texts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        texts[low] = None
-        place = lines.at(listed[low].begin)
+        first = bisect_left(range(1, len(texts)), True, key=lambda count: not fits(count))
+        texts[first] = None
+        place = line_of(listed[first].begin)
         document.remarks.append(f"line {place}: not translated, because the markup around it would change")
-    file.writelines(spliced(decoded, changes(len(texts))))
+    file.write(spliced(decoded, changes(len(texts))))
 
 
-def _written(piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
+def _written(piece: UnitSpan, text: InlineText, source: Source) -> str:
     """A translation with its markup set apart: next to letters it needs an escaped space."""
     result = written(piece, text, lambda part: _SPECIAL.sub(r"\\\g<0>", part), lambda *span: f"\0{source(*span)}\1")
-    return _apart(result, piece)
+    return _apart(result)
 
 
-def _apart(text: str, piece: UnitSpan) -> str:
+def _apart(text: str) -> str:
     """Markup between marks → markup with `\\ ` where a letter touches it."""
     parts = re.split("\0(.*?)\1", text, flags=re.DOTALL)
     whole = parts[0]

@@ -27,17 +27,8 @@ from dragoman.documents.office.ooxml import (
     style_key,
     title_parts,
 )
-from dragoman.documents.office.package import (
-    Package,
-    Part,
-    changed_parts,
-    check_whole,
-    local,
-    open_package,
-    units_of,
-    write_package,
-)
-from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build, slot
+from dragoman.documents.office.package import Package, Part, local, read_parts, write_parts
+from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build
 from dragoman.documents.xml.text import writable
 from dragoman.text.words.script import is_right_to_left
 
@@ -282,21 +273,16 @@ _STORIES = {
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a Word document."""
-    with open_package(path, NAME) as package:
-        check_whole(package)
-        types = part_types(package, _MAIN, NAME)
-        units = list(units_of(package, _parts(types, options)))
-        return Document(path, units, notices=(*notices_of(types), *_bound(package, types)))
+    return read_parts(path, NAME, partial(_content, options=options))
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The Word document with the translations in place of its paragraphs."""
-    with open_package(document.path, NAME) as package:
-        types = part_types(package, _MAIN, NAME)
-        write_package(package, changed_parts(package, _parts(types, options), translations), file)
+    write_parts(document, NAME, partial(_content, options=options), translations, file)
 
 
-def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
+def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], Iterator[str]]:
+    types = part_types(package, _MAIN, NAME)
     main = [name for name, kind in types.items() if re.match(_MAIN, kind)]
     parts: list[Part] = [(name, _story("", options)) for name in main]
     folder = main[0].rpartition("/")[0]
@@ -309,30 +295,20 @@ def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
             parts.append((name, chart_slots(name, options.target)))
         elif kind in ("drawingml.diagramData+xml", "ms-office.drawingml.diagramDrawing+xml"):
             parts.append((name, drawing_slots(name, options.target)))
-    return parts + title_parts(types)
+    return parts + title_parts(types), _notices(package, types)
 
 
-def _story(where: str, options: DocumentOptions) -> Callable[[Any], Iterator[Slot]]:
-    def slots(root: Any) -> Iterator[Slot]:
-        number = 0
-
-        def make(paragraph: Any) -> list[Slot]:
-            nonlocal number
-            number += 1
-            location = f"{where}paragraph {number}"
-            return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=options.target))
-
-        prefix = root.tag[1 : root.tag.index("}")]
-        yield from slots_in(root, make, prefix)
-
-    return slots
+def _story(where: str, options: DocumentOptions) -> Callable[[Any], list[Slot]]:
+    write = partial(write_paragraph, language=options.target)
+    return lambda root: slots_in(root, (f"{root.tag[: root.tag.index('}')]}}}p",), where, tokens_of, write)
 
 
-def _bound(package: Package, types: dict[str, str]) -> tuple[str, ...]:
-    """Whether content controls show data of the file, which Word reads again when it opens it."""
+def _notices(package: Package, types: dict[str, str]) -> Iterator[str]:
+    yield from notices_of(types)
     for name, kind in types.items():
         if re.match(_MAIN, kind) and any(
             "core-properties" not in str(element.items()) for element in package.xml(name).root.iter("{*}dataBinding")
         ):
-            return ("content controls bound to data of the file: Word shows the data again, not their translation",)
-    return ()
+            # Word reads the data again when it opens the file.
+            yield "content controls bound to data of the file: Word shows the data again, not their translation"
+            return

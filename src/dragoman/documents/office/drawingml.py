@@ -9,10 +9,12 @@ from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
 from dragoman.documents.office.package import local, text_slot
-from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, slot
+from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, build
 from dragoman.documents.xml.text import writable
 
-MAIN = ("http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main")
+_PARAGRAPHS = (
+    "{http://schemas.openxmlformats.org/drawingml/2006/main}p", "{http://purl.oclc.org/ooxml/drawingml/main}p",
+)  # fmt: skip
 # Attributes of run properties that no reader sees.
 _IGNORED_ATTRIBUTES = frozenset({"lang", "altLang", "dirty", "err", "smtClean", "smtId", "noProof", "bmk"})
 _PROPERTIES = {"pPr", "endParaRPr"}
@@ -20,24 +22,10 @@ _PROPERTIES = {"pPr", "endParaRPr"}
 
 def drawing_slots(
     where: str, language: str, wanted: Callable[[Any], bool] | None = None
-) -> Callable[[Any], Iterator[Slot]]:
+) -> Callable[[Any], list[Slot]]:
     """How the slots of the paragraphs of a part are found, those that are `wanted`."""
-
-    def slots(root: Any) -> Iterator[Slot]:
-        number = 0
-
-        def make(paragraph: Any) -> list[Slot]:
-            nonlocal number
-            if wanted is not None and not wanted(paragraph):
-                return []
-            number += 1
-            location = f"{where}, paragraph {number}"
-            return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=language))
-
-        for namespace in MAIN:
-            yield from slots_in(root, make, namespace)
-
-    return slots
+    write = partial(write_paragraph, language=language)
+    return lambda root: slots_in(root, _PARAGRAPHS, f"{where}, ", tokens_of, write, wanted)
 
 
 def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:
@@ -63,7 +51,7 @@ def tokens_of(paragraph: Any) -> list[Token]:
             properties = next(child.iterchildren("{*}rPr"), None)
             lines = text.replace("\n", "\v").split("\v")  # a vertical tab is what some writers make of a line break
             for index, line in enumerate(lines):
-                out += [Break()] if index else []
+                out += [Break((etree.Element(child.tag.replace("}r", "}br")),))] if index else []
                 out.append(Words(line, _style(properties)))
         elif name == "br":
             out.append(Break((child,)))
@@ -84,29 +72,20 @@ def _style(properties: Any) -> RunStyle:
 def write_paragraph(paragraph: Any, tokens: list[Token], language: str) -> None:
     """Write the content of a paragraph."""
     prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
-    for child in list(paragraph):
-        if local(child) not in _PROPERTIES:
-            paragraph.remove(child)
-    end = next(paragraph.iterchildren(f"{prefix}endParaRPr"), None)
-    for token in tokens:
-        for element in _elements(token, prefix, language):
-            element.tail = None
-            if end is None:
-                paragraph.append(element)
-            else:
-                end.addprevious(element)
 
-
-def _elements(token: Token, prefix: str, language: str) -> Iterator[Any]:
-    if isinstance(token, Break) and not token.elements:
-        yield etree.Element(f"{prefix}br")
-    elif isinstance(token, Words):
-        run = etree.Element(f"{prefix}r")
+    def add_text(parent: Any, token: Words) -> None:
+        run = etree.SubElement(parent, f"{prefix}r")
         style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
         properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
         properties.set("lang", language_tag(language))
         run.append(properties)
         etree.SubElement(run, f"{prefix}t").text = writable(token.text)
-        yield run
-    else:
-        yield from token.elements
+
+    build(paragraph, tokens, _clear, add_text, lambda element: element)
+    paragraph.extend(list(paragraph.iterchildren("{*}endParaRPr")))  # which moves it to the end
+
+
+def _clear(paragraph: Any) -> None:
+    for child in list(paragraph):
+        if local(child) not in _PROPERTIES:
+            paragraph.remove(child)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import located
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.spans import located
 from dragoman.documents.core.splice import Decoded, spliced
-from dragoman.documents.markup.html import page_splices
-from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.markup.html import html_pieces, page_splices
 from dragoman.documents.office.package import (
+    SIGNED,
     Package,
     check_whole,
     local,
@@ -41,13 +41,12 @@ def read(path: Path, options: DocumentOptions) -> Document:
     with open_package(path, NAME) as package:
         check_whole(package)
         package_part, chapters, contents = _book(package)
-        units = [_unit(slot) for slot in _titles(package.xml(package_part).root)]
+        units = [slot.unit for slot in _titles(package.xml(package_part).root)]
         for name in chapters:
             decoded = _decoded(package, name)
             units += located(decoded.text, html_pieces(decoded.text), f"{name}:")
-        units += [_unit(slot) for name in contents for slot in _labels(package.xml(name).root, name)]
-        signed = ("a digital signature, which is not valid for the translation",)
-        return Document(path, units, notices=signed if "META-INF/signatures.xml" in package.parts else ())
+        units += [slot.unit for name in contents for slot in _labels(package.xml(name).root, name)]
+        return Document(path, units, notices=(SIGNED,) if "META-INF/signatures.xml" in package.parts else ())
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
@@ -62,7 +61,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             pieces, write_text = html_pieces(decoded.text), partial(escape, encoding=decoded.encoding)
             texts = list(islice(taken, len(pieces)))
             if changes := page_splices(f"{package.path}: {name}", decoded, pieces, texts, options, write_text):
-                changed[name] = b"".join(spliced(decoded, changes))
+                changed[name] = spliced(decoded, changes)
         for name in contents:
             tree = package.xml(name)
             if put_all(_labels(tree.root, name), taken):
@@ -105,10 +104,6 @@ def _refuse_encrypted(package: Package) -> None:
 
 def _decoded(package: Package, name: str) -> Decoded:
     return decode_xml(f"{package.path}: {name}", package.read(name))
-
-
-def _unit(slot: Slot) -> Unit:
-    return Unit(slot.source, slot.location, slot.context)
 
 
 def _titles(root: Any) -> list[Slot]:

@@ -1,27 +1,22 @@
 """OpenDocument text (`.odt`): paragraphs, headings, tables, notes, annotations, headers and footers, the title.
 
-Tracked changes and embedded objects stay as they are.
+Tracked changes and embedded objects stay as they are. Spans of one look are one style.
 """
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from lxml import etree
+
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.odt_text import TEXT, looks_of, tokens_of, write_paragraph
-from dragoman.documents.office.package import (
-    Package,
-    Part,
-    changed_parts,
-    check_whole,
-    local,
-    open_package,
-    text_slot,
-    units_of,
-    write_package,
-)
-from dragoman.documents.office.paragraphs import Slot, slot
+from dragoman.documents.office.ooxml import RunStyle
+from dragoman.documents.office.package import SIGNED, Package, Part, local, read_parts, text_slot, write_parts
+from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build, slot
+from dragoman.documents.xml.text import writable
 from dragoman.errors import DataError
 
 NAME = "an OpenDocument text (.odt)"
@@ -29,24 +24,30 @@ _TYPE = b"application/vnd.oasis.opendocument.text"
 _IMAGE_TITLE = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}title"
 _MANIFEST = "META-INF/manifest.xml"
 _ROOTS = {"content.xml": "document-content", "styles.xml": "document-styles", "meta.xml": "document-meta"}
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_WRAPPERS = {f"{TEXT}{name}" for name in ("a", "meta", "meta-field")}
+_BREAKS = {f"{TEXT}{name}" for name in ("tab", "line-break")}
+# What has text of its own and is no part of the sentence.
+_WHOLE = {f"{TEXT}{name}" for name in ("note", "number", "script", "hidden-paragraph", "bibliography-mark")}
+# Properties of a style that no reader sees, or that hold for one language.
+_UNSEEN = set(
+    "rsid paragraph-rsid language country language-asian country-asian language-complex country-complex".split()  # noqa: SIM905
+)
+_SPACE = re.compile(r"[ \t\r\n]+")
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a text."""
-    with open_package(path, NAME) as package:
-        check_whole(package)
-        units = list(units_of(package, _parts(package)))
-        signed = ("a digital signature, which is not valid for the translation",)
-        return Document(path, units, notices=signed if "META-INF/documentsignatures.xml" in package.parts else ())
+    return read_parts(path, NAME, _content)
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The OpenDocument text with the translations in place of its paragraphs."""
-    with open_package(document.path, NAME) as package:
-        write_package(package, changed_parts(package, _parts(package), translations), file)
+    write_parts(document, NAME, _content, translations, file)
 
 
-def _parts(package: Package) -> list[Part]:
+def _content(package: Package) -> tuple[list[Part], list[str]]:
     if "mimetype" not in package.parts or not package.read("mimetype").startswith(_TYPE):
         raise DataError(f"{package.path}: a zip archive, but not {NAME}: its mimetype is another one or missing")
     if _MANIFEST in package.parts and next(package.xml(_MANIFEST).root.iter("{*}encryption-data"), None) is not None:
@@ -58,7 +59,8 @@ def _parts(package: Package) -> list[Part]:
             raise DataError(f"{package.path}: {name} is not of {NAME}; its outermost element should be {root}")
     slots: dict[str, Callable[[Any], Iterator[Slot]]] = {"content.xml": _body(""), "styles.xml": _body("style ")}
     slots["meta.xml"] = _meta
-    return [(name, make) for name, make in slots.items() if name in package.parts]
+    signed = [SIGNED] if "META-INF/documentsignatures.xml" in package.parts else []
+    return [(name, make) for name, make in slots.items() if name in package.parts], signed
 
 
 def _body(where: str) -> Callable[[Any], Iterator[Slot]]:
@@ -87,3 +89,120 @@ def _is_kept(paragraph: Any) -> bool:
 def _meta(root: Any) -> Iterator[Slot]:
     for element in root.iterfind("{*}meta/{http://purl.org/dc/elements/1.1/}title"):
         yield from text_slot(element, "title")
+
+
+Looks = dict[str, tuple[Any, ...]]
+
+
+def looks_of(root: Any) -> Looks:
+    """What each automatic style of text looks like, by its name; empty if like the text around it."""
+    looks = Looks()
+    for style in root.iterfind("{*}automatic-styles/{*}style"):
+        if style.get(f"{STYLE}family") == "text":
+            properties = (
+                (local(child), name.rpartition("}")[2], value) for child in style for name, value in child.items()
+            )
+            seen = {item for item in properties if item[1] not in _UNSEEN}
+            parent = style.get(f"{STYLE}parent-style-name")
+            looks[style.get(f"{STYLE}name", "")] = (*sorted(seen), *([("parent", parent)] if parent else []))
+    return looks
+
+
+def tokens_of(paragraph: Any, looks: Looks) -> list[Token]:
+    """The tokens of a paragraph."""
+    return list(_collapsed(_tokens(paragraph, RunStyle((), ()), looks)))
+
+
+def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
+    if element.text:
+        yield Words(element.text, style)
+    for child in element:
+        name = child.tag
+        if name == f"{TEXT}span":
+            yield from _tokens(child, _inner(style, child, looks), looks)
+        elif name == f"{TEXT}s":
+            count = child.get(f"{TEXT}c", "1")
+            yield Words(" " * min(int(count), 999) if count.isdigit() else " ", style, (child,))
+        elif name in _BREAKS:
+            yield Break((child,))
+        elif name in _WRAPPERS:
+            yield from (Open((child,), child, label=local(child)), *_tokens(child, style, looks), Close())
+        elif name != f"{TEXT}soft-page-break":
+            yield _whole(child)
+        if child.tail:
+            yield Words(child.tail, style)
+
+
+def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
+    name = span.get(f"{TEXT}style-name", "")
+    look = looks.get(name, (name,))
+    return RunStyle((*style.key, look), (*style.properties, span)) if look else style
+
+
+def _whole(element: Any) -> Token:
+    seen = _SPACE.sub(" ", "".join(element.itertext())).strip() if isinstance(element.tag, str) else ""
+    if seen and element.tag.startswith(TEXT) and element.tag not in _WHOLE:
+        return Copied(seen, (element,), local(element))
+    return Alone((element,), local(element))
+
+
+def _collapsed(tokens: Iterator[Token]) -> Iterator[Token]:
+    """The tokens with white space as it is shown: once, and not at the beginning."""
+    after_space = True
+    for token in tokens:
+        if isinstance(token, Words) and not token.elements:
+            text = _SPACE.sub(" ", token.text)
+            text = text.removeprefix(" ") if after_space else text
+            token = replace(token, text=text)
+            after_space = text.endswith(" ") if text else after_space
+        elif isinstance(token, Words | Break | Copied):
+            after_space = False
+        if not isinstance(token, Words) or token.text:
+            yield token
+
+
+def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
+    """Write the content of a paragraph."""
+    last = " "
+
+    def add(parent: Any, token: Words) -> None:
+        nonlocal last
+        for span in token.style.properties if isinstance(token.style, RunStyle) else ():
+            parent = etree.SubElement(parent, span.tag, dict(span.items()))
+        for piece in re.findall(" +|[^ ]+", token.text):
+            if piece[0] != " ":
+                _append_text(parent, piece)
+            else:
+                more = len(piece) - (last != " ")
+                if last != " ":
+                    _append_text(parent, " ")
+                if more:
+                    etree.SubElement(parent, f"{TEXT}s", {f"{TEXT}c": str(more)})
+            last = piece[-1]
+
+    def wrapped(element: Any) -> Any:
+        nonlocal last
+        last = "x"
+        outer, span = element, element.getparent()
+        while span is not None and span.tag == f"{TEXT}span":
+            new = etree.Element(span.tag, dict(span.items()))
+            outer.tail = None
+            new.append(outer)
+            outer, span = new, span.getparent()
+        return outer
+
+    build(paragraph, tokens, _clear, add, wrapped)
+
+
+def _append_text(parent: Any, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + writable(text)
+    else:
+        parent.text = (parent.text or "") + writable(text)
+
+
+def _clear(element: Any) -> None:
+    """Take all content out of an element, not its attributes. What was inside stays whole."""
+    element.text = None
+    for child in list(element):
+        element.remove(child)

@@ -1,14 +1,16 @@
 """What Word, PowerPoint and Excel files have in common: their parts by type of content, the title, mirrored content."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.package import Package, Part, local, text_slot
-from dragoman.documents.office.paragraphs import Slot
+from dragoman.documents.office.package import SIGNED, Package, Part, local, text_slot
+from dragoman.documents.office.paragraphs import Slot, Token, slot
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language
@@ -59,54 +61,50 @@ def _title(root: Any) -> Iterator[Slot]:
             yield from text_slot(element, "title")
 
 
-def notices_of(types: dict[str, str]) -> tuple[str, ...]:
+def notices_of(types: dict[str, str]) -> list[str]:
     """What a person should know about parts that are kept."""
-    if any("digital-signature" in kind for kind in types.values()):
-        return ("a digital signature, which is not valid for the translation",)
-    return ()
+    return [SIGNED] if any("digital-signature" in kind for kind in types.values()) else []
 
 
-def slots_in(root: Any, make: Callable[[Any], list[Slot]], namespace: str) -> list[Slot]:
-    """The slots of the paragraphs (`p`): what Office writes twice, for new and for old readers, is one slot."""
-    here = [(element, slot) for element in root.iter(f"{{{namespace}}}p") for slot in make(element)]
-    fallbacks = {id(element): _alternatives(element) for element, _ in here}
-    plain = [slot for element, slot in here if not fallbacks[id(element)]]
-    if len(plain) == len(here):
-        return plain
-    choices, groups = dict[Any, list[Slot]](), dict[Any, list[Slot]]()
-    for element, slot in here:
-        if blocks := fallbacks[id(element)]:
-            groups.setdefault(blocks[0], []).append(slot)
-        for block in element.iterancestors(f"{_COMPATIBILITY}AlternateContent"):
-            if not blocks:
-                choices.setdefault(block, []).append(slot)
-    twins = dict[int, list[Slot]]()
-    alone = list[Slot]()
-    for block, slots in groups.items():
-        others = choices.get(block, [])
-        if [slot.source for slot in slots] == [slot.source for slot in others]:
-            for other, slot in zip(others, slots, strict=True):
-                twins.setdefault(id(other), []).append(slot)
-        else:
-            alone += slots
-    return [_both(slot, twins.get(id(slot), [])) for slot in plain] + alone
+def slots_in(
+    root: Any,
+    tags: Iterable[str],
+    where: str,
+    tokens_of: Callable[[Any], list[Token]],
+    write: Callable[[Any, list[Token]], None],
+    wanted: Callable[[Any], bool] | None = None,
+) -> list[Slot]:
+    """The slots of the paragraphs of these tags that are `wanted`, located by their numbers after `where`.
+
+    What Office writes twice, for new and for old readers, is one slot.
+    """
+    slots: list[Slot] = []
+    choices, fallbacks = defaultdict[Any, list[int]](list), defaultdict[Any, list[Slot]](list)
+    for number, paragraph in enumerate(filter(wanted or (lambda _: True), root.iter(*tags)), 1):
+        # The outermost block of alternatives of whose fallback the paragraph is a part.
+        outer = [above.getparent() for above in paragraph.iterancestors(f"{_COMPATIBILITY}Fallback")][-1:]
+        for text in slot(tokens_of(paragraph), f"{where}paragraph {number}", partial(write, paragraph)):
+            if outer:
+                fallbacks[outer[0]].append(text)
+                continue
+            for block in paragraph.iterancestors(f"{_COMPATIBILITY}AlternateContent"):
+                choices[block].append(len(slots))
+            slots.append(text)
+    for block, twins in fallbacks.items():
+        if [twin.source for twin in twins] != [slots[index].source for index in choices[block]]:
+            slots += twins
+            continue
+        for index, twin in zip(choices[block], twins, strict=True):
+            slots[index] = _both(slots[index], twin)
+    return slots
 
 
-def _alternatives(element: Any) -> list[Any]:
-    """The outermost blocks of alternatives of whose fallback the element is a part."""
-    blocks = [above.getparent() for above in element.iterancestors(f"{_COMPATIBILITY}Fallback")]
-    return blocks[-1:]
-
-
-def _both(slot: Slot, twins: list[Slot]) -> Slot:
-    if not twins:
-        return slot
-
+def _both(first: Slot, second: Slot) -> Slot:
     def put(inline: InlineText) -> None:
-        for twin in (slot, *twins):
-            twin.put(inline)
+        first.put(inline)
+        second.put(inline)
 
-    return Slot(slot.source, slot.location, put, slot.context)
+    return replace(first, put=put)
 
 
 def language_tag(tag: str) -> str:

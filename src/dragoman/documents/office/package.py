@@ -4,9 +4,7 @@ A part that is not changed keeps its bytes, its compression and its date. Nothin
 the archive decides where something is written.
 """
 
-import struct
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,22 +13,20 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Translations, Unit
+from dragoman.documents.core.document import Document, Translations
 from dragoman.documents.core.splice import check_letters
 from dragoman.documents.office.paragraphs import Slot
 from dragoman.documents.xml.text import writable
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
 from dragoman.errors import DataError
-from dragoman.system.archives import name_fault
+from dragoman.system.archives import DAMAGE, METHODS, name_fault
 from dragoman.text.words.inline import InlineText
 
 MOST_PARTS = 10_000
 # All parts together, a part that is parsed, and how often its compressed size a part may be, beyond a small one.
 LARGEST, LARGEST_XML, RATIO, SMALL = 4 << 30, 128 << 20, 100, 10 << 20
 BLOCK = 1 << 20
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile raises for a damaged archive, depending on the byte at fault.
-DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError, OSError)
+SIGNED = "a digital signature, which is not valid for the translation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class Package:
             with self.file.open(name) as part:
                 while block := part.read(BLOCK):
                     yield block
-        except DAMAGE as error:
+        except (*DAMAGE, OSError) as error:
             raise DataError(f"{self.path}: {name} is damaged ({_cause(error)}); get the file again") from None
 
 
@@ -67,7 +63,7 @@ def open_package(path: Path, format_name: str) -> Iterator[Package]:
     """Open a zip and check it; `format_name` is what it should be: "a Word document (.docx)". Raises DataError."""
     try:
         file = zipfile.ZipFile(path)
-    except DAMAGE as error:
+    except (*DAMAGE, OSError) as error:
         raise DataError(f"{path}: not {format_name}, or damaged ({_cause(error)}); get the file again") from None
     with file:
         yield Package(path, _checked(path, file.infolist()), file)
@@ -126,13 +122,25 @@ def _cause(error: Exception) -> str:
 
 # A part and how its slots are found in its tree, always in the same order.
 Part = tuple[str, Callable[[Any], Iterable[Slot]]]
+# The parts of a package that have text, and what a person should know.
+Content = Callable[[Package], tuple[Iterable[Part], Iterable[str]]]
 
 
-def units_of(package: Package, parts: Iterable[Part]) -> Iterator[Unit]:
-    """The units of all parts in order."""
-    for name, slots in parts:
-        for slot in slots(package.xml(name).root):
-            yield Unit(slot.source, slot.location, slot.context)
+def read_parts(path: Path, format_name: str, content: Content) -> Document:
+    """The document of a package. Raises DataError."""
+    with open_package(path, format_name) as package:
+        check_whole(package)
+        parts, notices = content(package)
+        units = [slot.unit for name, slots in parts for slot in slots(package.xml(name).root)]
+        return Document(path, units, notices=tuple(notices))
+
+
+def write_parts(
+    document: Document, format_name: str, content: Content, translations: Translations, file: IO[bytes]
+) -> None:
+    """The package with the translations in place of its texts. Raises DataError."""
+    with open_package(document.path, format_name) as package:
+        write_package(package, changed_parts(package, content(package)[0], translations), file)
 
 
 def changed_parts(package: Package, parts: Iterable[Part], translations: Translations) -> dict[str, bytes]:

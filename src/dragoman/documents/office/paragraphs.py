@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dragoman.documents.core.document import Unit
 from dragoman.text.words.inline import Code, InlineText
 
 
@@ -105,6 +106,10 @@ class Slot:
     location: str
     put: Callable[[InlineText], None]
     context: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.source, self.location, self.context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ Of masters and layouts, what is shown on slides is read: not the prompts of thei
 """
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.package import Part, changed_parts, check_whole, open_package, units_of, write_package
+from dragoman.documents.office.package import Package, Part, read_parts, write_parts
 
 NAME = "a PowerPoint presentation (.pptx)"
 _MAIN = r"(ms-powerpoint|presentationml)\.(presentation|slideshow|template)(\.macroEnabled)?\.main\+xml"
@@ -28,20 +29,16 @@ _CHART = "drawingml.chart+xml"
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a presentation."""
-    with open_package(path, NAME) as package:
-        check_whole(package)
-        types = part_types(package, _MAIN, NAME)
-        return Document(path, list(units_of(package, _parts(types, options))), notices=notices_of(types))
+    return read_parts(path, NAME, partial(_content, options=options))
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The presentation with the translations in place of its paragraphs."""
-    with open_package(document.path, NAME) as package:
-        types = part_types(package, _MAIN, NAME)
-        write_package(package, changed_parts(package, _parts(types, options), translations), file)
+    write_parts(document, NAME, partial(_content, options=options), translations, file)
 
 
-def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
+def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], list[str]]:
+    types = part_types(package, _MAIN, NAME)
     parts = list[Part]()
     for wanted, label in _DRAWINGS.items():
         for name, kind in types.items():
@@ -50,7 +47,7 @@ def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
                 parts.append((name, drawing_slots(label.format(_number(name)), options.target, shown)))
     charts = [name for name, kind in types.items() if kind == _CHART]
     parts += [(name, chart_slots(f"chart {_number(name)}", options.target)) for name in charts]
-    return parts + title_parts(types)
+    return parts + title_parts(types), notices_of(types)
 
 
 def _number(name: str) -> str:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, line_numbers, pieces, source_of, written
 from dragoman.documents.core.splice import Splice, check_letters, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -56,11 +55,6 @@ def width(text: str, limits: ReadingLimits) -> float:
     if not limits.wide:
         return float(len(text))
     return sum(0.5 if ord(character) < 0x1100 else 1.0 for character in text)
-
-
-def ends_sentence(text: str) -> bool:
-    """Whether a text ends with the mark of a sentence's end."""
-    return _ENDS.search(text.rstrip()) is not None
 
 
 def divided(text: str, shares: list[int], limits: ReadingLimits) -> list[str] | None:
@@ -227,7 +221,7 @@ def _continues(first: Cue, second: Cue) -> bool:
         plain
         and first.begin <= second.begin
         and second.begin - first.end < _GAP
-        and not ends_sentence(first.pieces[0].inline.text)
+        and not _ENDS.search(first.pieces[0].inline.text.rstrip())
         and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
         and not _SPEAKER.match(second.pieces[0].inline.text)
         and _VOICE.findall(first.text) == _VOICE.findall(second.text)
@@ -250,12 +244,12 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if not listed and not webvtt:
         raise DataError(f"{path}: no times (00:00:01,000 --> 00:00:02,000) with text; is it another format?")
     groups = sentences(listed)
-    lines, limits, source_limits = LineNumbers.of(decoded.text), limits_of(options.target), limits_of(options.source)
+    line_of, limits, source_limits = line_numbers(decoded.text), limits_of(options.target), limits_of(options.source)
     units = []
     for group in groups:
         is_long = any(_is_long(cue, source_limits) for cue, _ in group)
         most = None if is_long else sum(max(2, cue.lines) * limits.line for cue, _ in group)
-        units.append(Unit(_joined(group), f"line {lines.at(group[0][1].begin)}", max_length=most))
+        units.append(Unit(_joined(group), f"line {line_of(group[0][1].begin)}", max_length=most))
     return Document(path, units, (decoded, webvtt, groups))
 
 
@@ -275,8 +269,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The subtitles with the translations in their cues; what is hard to read is in `document.remarks`."""
     decoded, webvtt, groups = document.skeleton
     limits, source_limits = limits_of(options.target), limits_of(options.source)
-    lines = LineNumbers.of(decoded.text)
-    match = re.search(r"\r\n?|\n", decoded.text)
+    line_of = line_numbers(decoded.text)
+    source, match = source_of(decoded.text), _LINE_END.search(decoded.text)
     end = match[0] if match else "\n"
     changes = []
     expected = []
@@ -284,24 +278,22 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         expected.append(_joined(group).text)
         if translation is None or translation.text == _joined(group).text:
             continue
-        location = f"line {lines.at(group[0][1].begin)}"
+        location = f"line {line_of(group[0][1].begin)}"
         parts = _parts(group, translation, limits)
         if parts is None:
             document.remarks.append(f"{location}: the translation has fewer words than cues and stays untranslated")
             continue
         expected[-1] = _escaped(translation.text, False, "") if not webvtt else translation.text
         for (cue, piece), part in zip(group, parts, strict=True):
-            part = _broken(part, cue, piece, limits)
-            text = written(
-                piece, part, lambda remark: _escaped(remark, webvtt, end), lambda *span: decoded.text[slice(*span)]
-            )
+            part = _broken(part, cue, limits)
+            text = written(piece, part, lambda line: _escaped(line, webvtt, end), source)
             changes.append(Splice(piece.begin, piece.end, text))
             if not _is_long(cue, source_limits):
                 hard = _hard(part, cue, limits, source_limits)
-                document.remarks.extend(f"line {lines.at(piece.begin)}: {remark}" for remark in hard)
+                document.remarks.extend(f"line {line_of(piece.begin)}: {remark}" for remark in hard)
     listed = cues(read_again(document.path, decoded, changes), webvtt=webvtt)
     check_letters(document.path, expected, [piece.inline.text for cue in listed for piece in cue.pieces])
-    file.writelines(spliced(decoded, changes))
+    file.write(spliced(decoded, changes))
 
 
 def _parts(group: list[tuple[Cue, UnitSpan]], text: InlineText, limits: ReadingLimits) -> list[InlineText] | None:
@@ -312,7 +304,7 @@ def _parts(group: list[tuple[Cue, UnitSpan]], text: InlineText, limits: ReadingL
     return None if parts is None else [InlineText(part) for part in parts]
 
 
-def _broken(text: InlineText, cue: Cue, piece: UnitSpan, limits: ReadingLimits) -> InlineText:
+def _broken(text: InlineText, cue: Cue, limits: ReadingLimits) -> InlineText:
     """The text in lines, if its unit is all of its cue and has no line breaks of its own."""
     if "\n" in text.text or len(cue.pieces) > 1 or not (limits.spaced or not text.codes):
         return text

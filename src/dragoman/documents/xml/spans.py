@@ -1,14 +1,13 @@
 """What is in an XML element that holds text → items for `documents.core.spans`, by what its inline elements mean."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.spans import Item, UnitSpan, pieces, whole_piece
-from dragoman.documents.core.splice import Decoded, Splice
+from dragoman.documents.core.spans import Item, UnitSpan, pieces, source_of, whole_piece, written
+from dragoman.documents.core.splice import Decoded
 from dragoman.documents.xml.elements import Element, plain_text, unescaped
 from dragoman.documents.xml.text import escape
 from dragoman.text.terms.protect import find_placeholders
@@ -69,23 +68,9 @@ def _has_words(inline: InlineText) -> bool:
     return any(letter.isalpha() for letter, skip in zip(inline.text, copied, strict=True) if not skip)
 
 
-def source_of(text: str) -> Callable[[int, int], str]:
-    """What a file has between two positions."""
-    return lambda begin, end: text[begin:end]
-
-
 def written_xml(decoded: Decoded, piece: UnitSpan, translation: InlineText) -> str:
     """A translation between the tags of its source, its text as XML writes it."""
     return written(piece, translation, lambda part: escape(part, decoded.encoding), source_of(decoded.text))
-
-
-def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
-    """A part of a text with replacements in it."""
-    parts = []
-    for splice in sorted(splices, key=lambda splice: splice.begin):
-        parts += [text[begin : splice.begin], splice.written]
-        begin = splice.end
-    return "".join([*parts, text[begin:end]])
 
 
 def _items(

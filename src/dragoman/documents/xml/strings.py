@@ -62,7 +62,7 @@ def write_strings(
     pairs = zip(units, translations, strict=True)
     changed = [(piece, new) for piece, new in pairs if new is not None and new != piece.inline]
     splices = (Splice(piece.begin, piece.end, write_piece(decoded, piece, new)) for piece, new in changed)
-    content = b"".join(spliced(decoded, splices))
+    content = spliced(decoded, splices)
     if changed:
         expected = strings.letters(decoded, root)
         expected.subtract(_letters(piece.inline for piece, _ in changed))

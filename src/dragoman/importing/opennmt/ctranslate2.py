@@ -60,8 +60,7 @@ def foreign_of(
     source = target if folder.shared else Renumbering.of(folder_tokenizer.source, folder.source, start)
     shape, has_network = model_shape(folder)
     languages = {"source": pair[0], "target": pair[1], **project}
-    tokenizer = _segmentation(folder_tokenizer)
-    config = foreign_config(path, languages, model=shape, tokenizer=tokenizer, decode=decode)
+    config = foreign_config(path, languages, model=shape, tokenizer=folder_tokenizer.keys, decode=decode)
     notes = [*folder.notes, *folder_tokenizer.notes, *notes]
     if not weights:
         if not has_network:
@@ -88,16 +87,6 @@ def foreign_of(
     return Foreign(
         config.model_copy(update={"model": network}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
     )
-
-
-def _segmentation(folder_tokenizer: FolderTokenizer) -> dict[str, Any]:
-    joint = folder_tokenizer.tokenizer.joint
-    return {
-        **folder_tokenizer.keys,
-        "vocab_size": max(16, len(folder_tokenizer.source)),
-        "joint": joint,
-        "shared": not joint and folder_tokenizer.source == folder_tokenizer.target,
-    }
 
 
 def model_shape(folder: CT2Folder) -> tuple[dict[str, Any], bool]:

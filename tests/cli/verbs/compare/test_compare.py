@@ -105,6 +105,7 @@ def test_two_models_without_compare_are_an_ensemble(dragoman: Any, model: Path, 
     assert two["scores"] == one["scores"]
 
 
+@pytest.mark.slow
 def test_a_model_and_a_file_of_another_system(model: Path, trained: Path) -> None:
     """From Python, with the names of files or with their lines."""
     source, reference = trained / "data/test.en", trained / "data/test.de"

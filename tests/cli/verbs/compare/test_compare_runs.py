@@ -26,6 +26,7 @@ def pair(trained: Path, tmp_path: Path) -> tuple[Path, Path]:
     return copied / "runs/toy", other
 
 
+@pytest.mark.slow
 def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
 ) -> None:

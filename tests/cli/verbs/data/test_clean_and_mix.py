@@ -103,6 +103,7 @@ def test_split_shows_paths_from_the_current_folder(
     assert "mine/data/train.de" in stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal_number", cases([signal.SIGTERM, signal.SIGINT], quick=[signal.SIGTERM]))
 def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number: int) -> None:
     (tmp_path / "run.toml").write_text(

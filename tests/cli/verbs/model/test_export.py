@@ -49,6 +49,7 @@ def test_an_export_is_next_to_the_weights_and_is_what_translates(dragoman: Any, 
     assert dragoman("model", "show", trained_model).code == 0
 
 
+@pytest.mark.slow
 def test_an_export_alone_translates_where_there_is_no_torch(
     dragoman: Any, trained_model: Path, text: list[Path], tmp_path: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", cases(["GENERIC", "AVX"], quick=["GENERIC"]))
 def test_an_older_processor_translates_too(
     dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch, processor: str
@@ -91,6 +93,7 @@ def test_a_worse_export_is_not_written(dragoman: Any, trained_model: Path, monke
     assert files_of(trained_model) == before
 
 
+@pytest.mark.slow
 def test_an_export_that_is_there_is_replaced_only_by_force(dragoman: Any, trained_model: Path) -> None:
     assert dragoman("export", trained_model, "-q", "float32").code == 0
     before = files_of(trained_model)

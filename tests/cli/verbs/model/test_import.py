@@ -47,6 +47,7 @@ def toy(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_of_ctranslate2_is_imported_and_translates(
     dragoman: Any, ct2: Path, text: Path, tmp_path: Path
 ) -> None:
@@ -74,6 +75,7 @@ def test_the_next_command_of_a_model_of_several_targets_names_one(dragoman: Any,
     assert dragoman("translate", "-m", tmp_path / "ours", "--to", "ko", "dog").code == 0
 
 
+@pytest.mark.slow
 def test_an_import_that_is_terminated_leaves_nothing(
     dragoman: Any, ct2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +84,7 @@ def test_an_import_that_is_terminated_leaves_nothing(
     assert (done.code, [one.name for one in tmp_path.iterdir()]) == (130, ["theirs"])
 
 
+@pytest.mark.slow
 def test_a_wrong_vocabulary_is_refused_with_its_own_exit_code(dragoman: Any, ct2: Path, tmp_path: Path) -> None:
     vocabulary = ct2 / "shared_vocabulary.json"
     pieces = json.loads(vocabulary.read_text(encoding="utf-8"))
@@ -162,6 +165,7 @@ def fine_tuning(project: Path, base: Path) -> list[str]:
     return [str(project / "run.toml"), f"train.start_from={base}", "train.max_steps=4", "train.warmup=2"]
 
 
+@pytest.mark.slow
 def test_the_origin_goes_to_all_descendants(
     dragoman: Any, toy: Callable[..., Path], project: Path, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_the_list(dragoman: Dragoman, model: Path, home: Path) -> None:
     assert (bundled["bundled"], bundled["fault"], bundled["model_path"][-5:]) == (True, None, "en-ko")
 
 
+@pytest.mark.slow
 def test_verify_says_what_it_verified(dragoman: Dragoman, model: Path) -> None:
     result = dragoman("model", "verify", "-m", model)
     assert (result.code, result.err) == (0, "")

@@ -93,6 +93,7 @@ def test_json_has_the_confidence_and_only_if_asked(dragoman: Any, learned: Path)
         check_learned(None, DecodeConfig(confidence=True))
 
 
+@pytest.mark.slow
 def test_the_confidence_is_a_column_behind_the_translation(dragoman: Any, learned: Path) -> None:
     asked = ("translate", "-m", learned, LINE, "")
     [plain, _] = dragoman(*asked).out.splitlines()
@@ -107,6 +108,7 @@ def record_alignment(model: Path) -> str:
     return pharaoh(Translator.load(model).translate(LINE, alignment=True))
 
 
+@pytest.mark.slow
 def test_a_line_alone_has_the_confidence_that_it_has_in_a_batch(learned: Path, pairs: list[tuple[str, str]]) -> None:
     translator = Translator.load(learned, threads=1)
     lines = [source for source, _ in pairs[:24]]
@@ -158,6 +160,7 @@ def quick_translator() -> Translator:
     return Translator.load("en-ko", threads=1, options=DecodeConfig(beam=1))
 
 
+@pytest.mark.slow
 def test_the_suite_prints_a_row_for_each_change_and_one_number(dragoman: Any, text: Path) -> None:
     result = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--beam", 1, "--lines", 6, "--json")
     found = json.loads(result.out)
@@ -250,6 +253,7 @@ def test_a_test_set_without_text_costs_no_finished_model_its_bundle(project: Pat
     assert measure_quality(Translator.load("en-ko"), config, blank, ["x"], Listeners()).sections == {}
 
 
+@pytest.mark.slow
 def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml", "train.card_lines=400", "train.max_steps=4")
     assert result.code == 0, result.err

@@ -53,6 +53,7 @@ def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dr
     assert sorted(project.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_fine_tuning_starts_from_a_copy_with_the_weights_of_its_export(
     imported: Path, model: Path, project: Path, dragoman: Any, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_it_takes_a_glossary_and_confidence(imported: Path, project: Path, drago
     assert learned.code == 0, learned.err
 
 
+@pytest.mark.slow
 def test_it_teaches_a_student_of_its_own_shape(imported: Path, project: Path, dragoman: Any) -> None:
     """The student has the teacher's shape, but there are no layers to begin with: it starts from random weights."""
     config = project / "run.toml"

@@ -37,6 +37,7 @@ def longer(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return weights(copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "how"),
     covering(
@@ -87,6 +88,7 @@ def test_an_older_checkpoint_that_is_gone_is_not_needed(dragoman: Any, resumable
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", cases(["last", "best"], quick=["best"]))
 def test_an_older_checkpoint_that_is_damaged_is_named_and_not_averaged(
     dragoman: Any, project: Path, average: str
@@ -173,6 +175,7 @@ def test_a_damaged_file_of_the_run_is_named_and_restored_from_the_checkpoint(
     assert weights(resumable) == longer
 
 
+@pytest.mark.slow
 def test_a_log_with_damage_is_named(dragoman: Any, resumable: Path, run: Path, longer: bytes) -> None:
     log = run / "metrics.jsonl"
     first, *rest = log.read_bytes().split(b"\n")
@@ -195,6 +198,7 @@ def test_a_folder_with_a_number_for_a_name_is_no_checkpoint(dragoman: Any, resum
     assert (run / "checkpoints/99").is_dir()
 
 
+@pytest.mark.slow
 def test_the_end_of_a_straight_schedule_is_fixed(dragoman: Any, project: Path) -> None:
     assert dragoman("train", project / "run.toml", "train.schedule=linear").code == 0
     for key in ("train.max_steps=12", "train.max_minutes=5"):
@@ -212,6 +216,7 @@ def test_weights_that_are_no_longer_numbers_end_the_run_before_they_are_saved(dr
     assert not list((project / "runs/toy/checkpoints").glob("*"))
 
 
+@pytest.mark.slow
 def test_what_validation_says_does_not_depend_on_how_the_finished_model_is_to_search(
     dragoman: Any, project: Path
 ) -> None:

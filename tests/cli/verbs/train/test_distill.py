@@ -52,6 +52,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, type[BaseException
     return after
 
 
+@pytest.mark.slow
 def test_the_student_learns_the_teachers_translations_with_its_pieces(
     dragoman: Any, student: Path, model: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
     assert dragoman("translate", "-m", bundle.folder, "bird").code == 0
 
 
+@pytest.mark.slow
 def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, student: Path, model: Path) -> None:
     text = student.read_text(encoding="utf-8").replace("d_model = 16", "d_model = 32")
     student.write_text(text, encoding="utf-8")
@@ -108,6 +110,7 @@ def test_every_corpus_has_its_own_file_and_keeps_its_weight(dragoman: Any, stude
     assert len(list(read_lines(student.parent / "runs/toy/distilled-2.tsv"))) == 12
 
 
+@pytest.mark.slow
 def test_a_key_is_reported_to_have_no_effect_only_if_it_was_given(dragoman: Any, student: Path, model: Path) -> None:
     config = student.read_text(encoding="utf-8").replace("batch_tokens = 256", 'batch_tokens = "auto"')
     student.write_text(config, encoding="utf-8")
@@ -123,6 +126,7 @@ def test_a_key_is_reported_to_have_no_effect_only_if_it_was_given(dragoman: Any,
 # --- interrupted --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torn", cases([0, 7, 400], quick=[7]))
 def test_interrupted_and_resumed_equals_uninterrupted(
     dragoman: Any, student: Path, model: Path, tmp_path: Path, killed: Any, monkeypatch: pytest.MonkeyPatch, torn: int
@@ -189,6 +193,7 @@ def test_keys_that_contradict_are_reported(
     assert not (student.parent / "runs").exists()
 
 
+@pytest.mark.slow
 def test_how_pieces_are_sampled_is_the_students_own(dragoman: Any, student: Path, model: Path) -> None:
     result = dragoman("distill", model, student, "tokenizer.sampling=0.2", "train.max_steps=1")
     assert result.code == 0, result.err
@@ -208,6 +213,7 @@ def test_several_processes_are_refused(
     assert "start it without torchrun" in dragoman("distill", model, student).refused(2)
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_and_nothing_resumed_that_is_not_there(
     dragoman: Any, student: Path, model: Path, contents: Any
 ) -> None:
@@ -248,6 +254,7 @@ def test_what_changed_between_is_reported(
     assert "the teacher changed since" in dragoman("distill", teacher, student, "--resume").refused(2)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_the_written_part_is_resumed(
     dragoman: Any, student: Path, model: Path, killed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +265,7 @@ def test_a_full_disk_is_reported_and_the_written_part_is_resumed(
     assert dragoman("distill", model, student, "--resume").code == 0
 
 
+@pytest.mark.slow
 def test_an_altered_translation_is_reported(dragoman: Any, student: Path, model: Path) -> None:
     assert dragoman("distill", model, student, "train.max_steps=1").code == 0
     path = student.parent / DISTILLED

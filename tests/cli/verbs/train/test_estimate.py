@@ -63,6 +63,7 @@ def test_what_a_run_chose_is_reported_stored_and_kept(dragoman: Any, project: Pa
     assert again.code == 0, again.err
 
 
+@pytest.mark.slow
 def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project: Path) -> None:
     keys = ["train.max_steps=4", "train.seed=5", "tokenizer.vocab_size=50"]
     assert dragoman("train", project / "run.toml", *keys).code == 0
@@ -75,6 +76,7 @@ def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project
     assert "the run started with train.seed = 5, now it is 6" in complaint
 
 
+@pytest.mark.slow
 def test_a_key_that_was_not_set_is_called_that(dragoman: Any, project: Path) -> None:
     assert dragoman("train", project / "run.toml", "train.max_steps=4").code == 0
     complaint = dragoman("train", project / "run.toml", "train.clip_norm=2.0", "--resume").refused(2)
@@ -95,6 +97,7 @@ def test_an_output_that_is_a_file_is_refused_before_the_text_is_read(dragoman: A
     assert complaint == f"{project}/mine: is a file; choose another train.output, the folder of the run"
 
 
+@pytest.mark.slow
 def test_the_first_screen_says_what_the_run_costs_once(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml", "--json")
     assert result.code == 0
@@ -108,6 +111,7 @@ def test_the_first_screen_says_what_the_run_costs_once(dragoman: Any, project: P
     assert "300 pairs" not in resumed.err, "the findings on the text are known"
 
 
+@pytest.mark.slow
 def test_the_cost_of_every_preset_follows_from_what_a_step_takes(
     dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

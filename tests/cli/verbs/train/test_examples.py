@@ -37,6 +37,7 @@ def test_train_and_translate_has_fifteen_lines() -> None:
     assert len((EXAMPLES / "train_and_translate.py").read_text(encoding="utf-8").splitlines()) <= 15
 
 
+@pytest.mark.slow
 def test_train_and_translate(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,6 +48,7 @@ def test_train_and_translate(
     assert translations[1:] == ["", ""]
 
 
+@pytest.mark.slow
 def test_compare_two_models(
     model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,7 @@ def config(project: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_new_embeddings_start_from_what_they_replace(dragoman: Any, config: Path, model: Path, tmp_path: Path) -> None:
     keys = [f"train.start_from={model}", "tokenizer.extend=6", "train.learning_rate=1e-12", "train.max_steps=1"]
     result = dragoman("train", config, *keys, f"train.output={tmp_path / 'run'}")

@@ -20,6 +20,7 @@ def bare(project: Path) -> Path:
     return project
 
 
+@pytest.mark.slow
 def test_a_finished_model_continues_training_with_its_own_pieces(dragoman: Any, bare: Path, model: Path) -> None:
     result = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.learning_rate=1e-9")
     assert result.code == 0, result.err
@@ -80,10 +81,12 @@ def test_dropout_and_the_sampling_of_pieces_are_ones_own(dragoman: Any, bare: Pa
     assert after.tokenizer == before.tokenizer.model_copy(update={"sampling": 0.2})
 
 
+@pytest.mark.slow
 def test_the_whole_section_may_be_given_if_it_is_the_same(dragoman: Any, project: Path, model: Path) -> None:
     assert dragoman("train", project / "run.toml", f"train.start_from={model}", "train.max_steps=1").code == 0
 
 
+@pytest.mark.slow
 def test_it_resumes_without_the_model_it_began_with(
     dragoman: Any, bare: Path, model: Path, tmp_path: Path, contents: Any
 ) -> None:
@@ -119,6 +122,7 @@ def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_another_pair_of_languages_warns(dragoman: Any, bare: Path, model: Path) -> None:
     config = bare / "run.toml"
     start = [config, f"train.start_from={model}", "train.max_steps=1"]

@@ -34,6 +34,7 @@ def run(dragoman: Any, project: Path, model: Path, tmp_path: Path) -> Any:
     return train
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "belongs"),
     [
@@ -107,6 +108,7 @@ def distance(before: Weights, after: Weights) -> float:
     return sum(float((before[name] - after[name]).pow(2).sum()) for name in before) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_pulled_run_stays_nearer_to_its_start(run: Any) -> None:
     free, pulled = (distance(*run(f"pull{value}", f"train.pull={value}")) for value in (0, 50))
     assert pulled < 0.9 * free
@@ -122,6 +124,7 @@ def test_a_pulled_and_partly_frozen_run_resumes_bit_for_bit_without_its_base(run
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
+@pytest.mark.slow
 def test_damaged_weights_of_the_start_are_named(dragoman: Any, run: Any, project: Path, tmp_path: Path) -> None:
     run("run", "train.pull=30", "train.max_steps=4")
     weights = tmp_path / "run/start/model.safetensors"

@@ -55,6 +55,7 @@ def database(path: Path, rows: list[tuple[str, str, str, str]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_new_version_is_next_to_the_old_one_with_a_page(dragoman: Any, run: Path, contents: Any) -> None:
     before = contents(run / "model")
     more = "red dog\t\nthe cat\tthe cat\nopen {name} now\tder kater\nblue dog\n"
@@ -220,6 +221,7 @@ def test_a_model_without_its_run_says_what_to_give(dragoman: Any, model: Path, t
     assert (tmp_path / "alone-2/bundle.json").exists()
 
 
+@pytest.mark.slow
 def test_a_test_set_that_drops_is_exit_code_6_and_leaves_nothing(
     dragoman: Any, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_it_is_fused_and_changes_what_is_found(language_model: Path, model: Path
     assert found != alone
 
 
+@pytest.mark.slow
 def test_a_language_model_with_other_words_or_of_another_kind_is_refused(
     language_model: Path, model: Path, trained: Path, tmp_path: Path, dragoman: Dragoman
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_language_model_with_other_words_or_of_another_kind_is_refused(
     assert "no finished run in this folder" in dragoman("compare", folder / "runs").refused(2)
 
 
+@pytest.mark.slow
 def test_the_source_language_is_read_too_and_a_run_resumes(trained: Path, tmp_path: Path, dragoman: Dragoman) -> None:
     keys = (*KEYS, "model.language=en", "model.layer=lstm", f"train.output={tmp_path / 'en'}")
     arguments = ("train", "--language-model", trained / "run.toml", *keys)

@@ -65,6 +65,7 @@ def written_in(texts: list[str]) -> str:
     return next(iter(script_shares(" ".join(texts))), "none")
 
 
+@pytest.mark.slow
 def test_the_target_decides_the_language_of_the_translation(both: Path) -> None:
     translator = api.Translator.load(both)
     for target, script in (("ko", "Hang"), ("en", "Latn")):

@@ -94,6 +94,7 @@ def test_merged_weights_are_those_of_numpy_and_the_rest_is_the_base(dragoman: An
     assert golden == (adapter / "golden.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_verb_takes_an_adapter(dragoman: Any, home: Path, adapter: Path, tmp_path: Path) -> None:
     result = dragoman("model", "show", adapter)
     assert result.code == 0, result.err
@@ -170,6 +171,7 @@ def test_an_adapter_is_packed_by_itself_and_installed_where_its_base_is(
     assert (torch["engine"], torch["identical"]) == ("torch", 12)
 
 
+@pytest.mark.slow
 def test_an_adapter_on_another_base_is_refused_by_hash(dragoman: Any, home: Path, adapter: Path) -> None:
     keys = [f"train.start_from={home / 'base'}", f"train.output={home / 'full'}", "train.max_steps=1"]
     other = api.train(api.load_config(home / "run.toml", keys)).model_path
@@ -291,6 +293,7 @@ def test_what_an_adapter_excludes(dragoman: Any, home: Path, key: str, complaint
     assert not (home / "none").exists()
 
 
+@pytest.mark.slow
 def test_lora_needs_a_base_that_is_no_adapter(dragoman: Any, home: Path, adapter: Path) -> None:
     complaint = dragoman("train", home / "run.toml", *LORA).refused(2)
     assert complaint == f"{home}/run.toml: train.lora_rank: needs a base model; set train.start_from, or leave it out"

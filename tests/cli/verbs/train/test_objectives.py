@@ -17,6 +17,7 @@ def weights(run: Path) -> bytes:
     return (run / "model/model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", cases(["expected", "reinforce"], quick=["expected"]))
 def test_risk_continues_from_a_trained_model_and_resumes_bit_for_bit(
     trained: Path, tmp_path: Path, dragoman: Dragoman, form: str

@@ -83,6 +83,7 @@ def test_a_run_with_replay_checks_its_text_and_resumes_bit_for_bit(
     assert "needs a base model; set train.start_from" in complaint
 
 
+@pytest.mark.slow
 def test_the_report_compares_base_and_finished_model(dragoman: Any, project: Path, model: Path, tmp_path: Path) -> None:
     """The scores are those of `evaluate` for either model; a run that changes nothing has p = 1."""
     held_out = written(tmp_path, "held", 12, 8)
@@ -105,6 +106,7 @@ def test_the_report_compares_base_and_finished_model(dragoman: Any, project: Pat
     assert {row["p_value"] for row in unchanged} == {1.0}
 
 
+@pytest.mark.slow
 def test_a_base_that_is_gone_is_named_and_the_run_ends_without_a_report(
     dragoman: Any, project: Path, model: Path, tmp_path: Path
 ) -> None:

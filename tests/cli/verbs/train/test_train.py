@@ -62,6 +62,7 @@ def test_a_run_leaves_what_it_promises(trained: Path) -> None:
     assert list(run.rglob(".*")) == []
 
 
+@pytest.mark.slow
 def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml")
     assert (result.code, result.out) == (0, "")
@@ -69,12 +70,14 @@ def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path
     assert f'dragoman translate -m {project}/runs/toy/model "…"' in result.err
 
 
+@pytest.mark.slow
 def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
     typed = next(line for line in result.err.splitlines() if line.strip().startswith("dragoman model show"))
     assert dragoman(*typed.split()[1:]).code == 0
 
 
+@pytest.mark.slow
 def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project: Path) -> None:
     given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.max_steps=2", "train.validate_every=1"]
     result = dragoman("train", project / "run.toml", *given)
@@ -85,6 +88,7 @@ def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", cases([1, 2], quick=[2]))
 def test_an_update_stays_divided_as_at_its_start(
     dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, processes: int
@@ -124,6 +128,7 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
     assert str(trained) not in card + json.dumps(manifest)
 
 
+@pytest.mark.slow
 def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path) -> None:
     odd = 'ours: "see" #1 — 비공개'
     result = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
@@ -132,11 +137,13 @@ def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path
     assert yaml.safe_load(header) == {"language": ["no", "de"], "license": odd, "pipeline_tag": "translation"}
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_configuration_are_the_same(dragoman: Any, trained: Path, project: Path) -> None:
     dragoman("train", project / "run.toml")
     assert weights_of(project) == weights_of(trained)
 
 
+@pytest.mark.slow
 def test_runs_of_two_seeds_learn_the_same_pieces_and_translate_together(dragoman: Any, project: Path) -> None:
     keys = "tokenizer.sample=150", "train.max_steps=1"
     for seed in (1, 2):
@@ -148,6 +155,7 @@ def test_runs_of_two_seeds_learn_the_same_pieces_and_translate_together(dragoman
     assert dragoman("translate", "-m", one, "-m", other, "a dog").code == 0
 
 
+@pytest.mark.slow
 def test_pairs_over_the_length_limit_are_reported_with_their_location_and_training_continues(
     dragoman: Any, project: Path
 ) -> None:
@@ -164,6 +172,7 @@ def test_pairs_over_the_length_limit_are_reported_with_their_location_and_traini
     assert "data.max_length" in notices[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "otherwise", "notice"),
     [
@@ -223,6 +232,7 @@ def test_a_mistake_is_refused_in_a_line(
     assert not (project / "runs/toy/model").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", cases(["unigram", "bpe"], quick=["unigram"]))
 def test_the_vocabulary_that_fits_is_reported_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
     smallest = [f"tokenizer.kind={kind}", "train.max_steps=1", "train.output=elsewhere"]
@@ -285,6 +295,7 @@ def test_a_finished_run_is_not_trained_over(dragoman: Any, resumable: Path, cont
     assert contents(resumable) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_stopped_before_its_first_checkpoint_starts_again(dragoman: Any, project: Path) -> None:
     """Its tokenizer and text may have been other ones."""
     dragoman("train", project / "run.toml", "tokenizer.vocab_size=40")
@@ -323,6 +334,7 @@ def test_a_stopped_run_resumes_to_the_very_same_weights(
     assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
 
 
+@pytest.mark.slow
 def test_a_run_killed_between_checkpoints_resumes_to_the_very_same_weights(
     dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,6 +436,7 @@ def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.slow
 def test_a_full_disk_at_a_checkpoint_is_reported_and_the_run_resumes_once_there_is_space(
     dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -451,6 +464,7 @@ def test_a_full_disk_while_a_run_is_resumed_does_not_spoil_it(
     assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0
 
 
+@pytest.mark.slow
 def test_text_is_changed_and_cut_again_when_asked(dragoman: Any, project: Path) -> None:
     plain = dragoman("train", project / "run.toml", "train.max_steps=4")
     assert plain.code == 0

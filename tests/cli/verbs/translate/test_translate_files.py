@@ -118,6 +118,7 @@ def test_nothing_is_mixed_with_another_input(
     assert names(tmp_path) == ["in", "out"]
 
 
+@pytest.mark.slow
 def test_damage_and_torn_writes_of_what_is_kept(dragoman: Any, interrupted: list[object], tmp_path: Path) -> None:
     partial, record = tmp_path / "out.partial", tmp_path / "out.partial.json"
     whole = partial.read_bytes()
@@ -129,6 +130,7 @@ def test_damage_and_torn_writes_of_what_is_kept(dragoman: Any, interrupted: list
     assert len((tmp_path / "out").read_text().splitlines()) == len(LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b"X" + b[1:], lambda b: b""])
 def test_a_damaged_partial_file_is_named(dragoman: Any, interrupted: list[object], tmp_path: Path, damage: Any) -> None:
     partial = tmp_path / "out.partial"
@@ -188,6 +190,7 @@ def test_an_input_is_never_replaced(dragoman: Any, model: Path, tmp_path: Path) 
     assert "is read too" in dragoman(*command).refused(2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="no /dev/stdin")
 def test_a_file_that_is_stdin_is_never_replaced(model: Path, tmp_path: Path) -> None:
     source = write(tmp_path / "in", ["the dog"])
@@ -207,6 +210,7 @@ def test_flags_of_a_file_are_refused_where_there_is_none(dragoman: Any, model: P
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_device_is_named_and_stdout_has_many_names(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
