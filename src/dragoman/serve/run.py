@@ -36,6 +36,11 @@ class Address:
     without_keys: bool = False
     """Anyone who reaches it may use it."""
 
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Host names of requests that are answered."""
+        return LOCAL_NAMES | {self.host, *self.names}
+
 
 class _Server(uvicorn.Server):
     """Stops by itself: a signal is not raised again afterwards, because the work is done."""
@@ -87,8 +92,7 @@ def serve_on(
         failures.append(error)
         server.should_exit = True
 
-    names = LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}
-    app = make_app(service, names, fail, Documents(service, documents), ready)
+    app = make_app(service, address.hosts, fail, Documents(service, documents), ready)
     config = uvicorn.Config(
         app,
         http=Protocol,

@@ -133,8 +133,8 @@ def _day(seconds: float) -> str:
 
 @contextmanager
 def _opened(state: Path | None, database: str | None) -> Iterator["KeyStore"]:
+    from dragoman.serve.store.database import ServiceState, state_folder
     from dragoman.serve.store.keys import KeyStore
-    from dragoman.serve.store.state import ServiceState, state_folder
 
     service_state = ServiceState(state or state_folder(), database)
     store = KeyStore(service_state.database)
