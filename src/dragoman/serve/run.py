@@ -63,8 +63,7 @@ def serve(
     Raises ConfigError if it cannot listen, or may not: beyond this machine only with keys or `without_keys`.
     Raises ModelError if the first model translates nothing.
     """
-    has_keys = service.keys.are_required()
-    with listen(address, has_keys) as listening:
+    with listen(address, service.keys.are_required()) as listening:
         serve_on(listening, service, address, documents, on_open=lambda: on_ready(url_of(listening)))
 
 

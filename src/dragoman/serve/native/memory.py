@@ -1,7 +1,7 @@
 """The translation memory of the service, `/v1/memory`: what it holds, search, new units, and all of it as a file."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
@@ -153,7 +153,7 @@ async def export(
     if memory is None:
         raise Problem(404, "no-units", "The memory has nothing", f"the memory has nothing from {source} into {target}")
     name = f"memory-{pair[0]}-{pair[1]}.{form}"
-    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(memory_lines(memory, f".{form}"), media_type=MEDIA[form], headers=headers)
 
 

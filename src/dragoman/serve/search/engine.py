@@ -1,6 +1,7 @@
 """The engine of one request: what its translator asks goes to the batcher, which asks the engine of the model."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from dragoman.config import DecodeConfig
@@ -30,26 +31,17 @@ class SharedEngine:
         # With best effort and without are two searches, which need not become one.
         group = (id(self.engine), "translate", any(query.best_effort for query in queries), options)
         sizes = [_size(query.source, query.marks.source) for query in queries]
-        whole = options.method != "beam"
-
-        def work(jobs: Sequence[Query]) -> list[list[Hypothesis]]:
-            return self.engine.translate(jobs, options)
-
+        work, whole = partial(self.engine.translate, options=options), options.method != "beam"
         return self.batcher.search(EngineCall(self.ticket, group, sizes, work, queries, whole, self._budget))
 
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
-
-        def work(queries: Sequence[Query], targets: Sequence[Ids]) -> list[list[float]]:
-            return self.engine.score(queries, targets, alone)
-
-        return self._of_pairs("score alone" if alone else "score", queries, targets, work)
+        what = "score alone" if alone else "score"
+        return self._of_pairs(what, queries, targets, partial(self.engine.score, alone=alone))
 
     def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
-
-        def work(queries: Sequence[Query], targets: Sequence[Ids]) -> Sequence[Attention | None]:
-            return self.engine.attention(queries, targets) or [None] * len(queries)
-
-        rows = self._of_pairs("attention", queries, targets, work)
+        rows = self._of_pairs(
+            "attention", queries, targets, lambda *pairs: self.engine.attention(*pairs) or [None] * len(pairs[0])
+        )
         attentions = [row for row in rows if row is not None]
         return attentions if len(attentions) == len(rows) else None
 

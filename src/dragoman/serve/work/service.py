@@ -122,11 +122,8 @@ class Service:
         with self._admitted(key) as ticket:
             return await self._run(ticket, partial(work, self._prepare(ticket)), gone)
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """A short work in a thread, such as detecting a language."""
-        return await self._started(work)
-
-    def _started(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+    def run(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """The result of a work in a thread, such as detecting a language."""
         return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def count_characters(self, characters: int) -> None:
@@ -202,7 +199,7 @@ class Service:
 
     async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
-        working = self._started(work)
+        working = self.run(work)
         leaving = gone()
         try:
             both: list[asyncio.Future[Any]] = [working, leaving]
