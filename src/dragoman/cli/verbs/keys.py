@@ -128,8 +128,8 @@ def _day(seconds: float) -> str:
 
 @contextmanager
 def _opened(state: Path | None, database: str | None) -> Iterator["KeyStore"]:
+    from dragoman.serve.store.database import ServiceState, state_folder
     from dragoman.serve.store.keys import KeyStore
-    from dragoman.serve.store.state import ServiceState, state_folder
 
     with (
         closing(ServiceState(state or state_folder(), database)) as service_state,
