@@ -16,11 +16,12 @@ from pathlib import Path
 
 import torch
 from multi30k_text import TESTS, moses, plain
+from sacrebleu.metrics import BLEU, CHRF
 
 from dragoman import Translator
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.corpus import read_pairs
-from dragoman.evaluation import bleu, chrf
+from dragoman.evaluation import bleu
 
 
 def curve(run: Path) -> list[dict[str, float]]:
@@ -50,15 +51,17 @@ def score(runs: Sequence[Path], data: Path, source: str, target: str, words: Pat
         references = [pair.target for pair in pairs]
         found = [translation.text for translation in translator.translate([pair.source for pair in pairs])]
         text, tokens = (plain(found, target), found) if words else (found, moses(found, target))
-        raw, characters = (measure(text, references, lowercase=words is not None) for measure in (bleu, chrf))
+        metrics = BLEU(lowercase=words is not None), CHRF(lowercase=words is not None)
+        raw, characters = (metric.corpus_score(text, [references]) for metric in metrics)
+        signatures = [str(metric.get_signature()) for metric in metrics]
         paper = bleu(tokens, moses(references, target), tokenize="none")
-        print(f"{name}: BLEU {raw.value:.2f} ({raw.signature}), chrF {characters.value:.2f}")
+        print(f"{name}: BLEU {raw.score:.2f} ({signatures[0]}), chrF {characters.score:.2f}")
         print(f"{name}: lower-cased, Moses-tokenised BLEU {paper.value:.2f}")
         result["tests"][name] = {  # type: ignore[index]
-            "bleu": round(raw.value, 2),
-            "bleu_signature": raw.signature,
-            "chrf": round(characters.value, 2),
-            "chrf_signature": characters.signature,
+            "bleu": round(raw.score, 2),
+            "bleu_signature": signatures[0],
+            "chrf": round(characters.score, 2),
+            "chrf_signature": signatures[1],
             "bleu_lowercased_moses": round(paper.value, 2),
             "bleu_lowercased_moses_signature": paper.signature,
         }

@@ -181,14 +181,15 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
     from dragoman.model.build import build_network
     from dragoman.training.loop import Trainer
 
-    def make(config: RunConfig, folder: Path, device: str = "cpu") -> "Trainer":
+    def make(config: RunConfig, folder: Path, device: str = "cpu", on_device: bool | None = None) -> "Trainer":
         torch.manual_seed(config.train.seed)
         model = build_network(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
         stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
         valid, _ = validation_batches(
             [*map(Direction, config.data.valid_corpora)], toy_tokenizer, max_length=50, batch_tokens=200
         )
-        return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device(device))
+        where = {"folder": folder / "checkpoints", "device": torch.device(device)}
+        return Trainer(config, model, stream, valid, **where, on_device=on_device)
 
     return make
 

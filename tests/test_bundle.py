@@ -538,3 +538,10 @@ def test_a_shape_that_the_weights_cannot_fill_is_refused_before_memory_is_taken(
     list_in_manifest(folder, "config.toml")
     with pytest.raises(ModelError, match=r"config\.toml: describes more weights than model\.safetensors holds"):
         open_bundle(folder).load_model()
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0c"], ids=ascii)
+def test_golden_sentences_with_a_separator_are_read_again(tmp_path: Path, tokenizer: Tokenizer, separator: str) -> None:
+    sentence = golden.Golden(f"dog{separator}cat", [5, 6], [7], [-0.5, -0.25])
+    (tmp_path / golden.FILE).write_text(golden.golden_text([sentence, sentence]), encoding="utf-8")
+    assert golden.read_golden(tmp_path, tokenizer) == [sentence, sentence]

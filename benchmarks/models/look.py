@@ -19,8 +19,8 @@ import torch
 
 from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.inspection.inspect import BundleInspection
 from dragoman.inspection.inspection import inspect_model
-from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 
@@ -58,7 +58,7 @@ def main() -> None:
             for shape, model in models.items():
                 begin = time.perf_counter()
                 inspection = inspect_model(model, tokenizer, text, None, options)
-                write_page(inspection, page, name=shape, languages=("en", "ko"), options=options)
+                BundleInspection.of(inspection, shape, ("en", "ko"), options).to_html(page)
                 if turn >= 0:
                     seconds[shape].append(time.perf_counter() - begin)
                 sizes[shape] = page.stat().st_size

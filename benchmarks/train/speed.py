@@ -11,7 +11,8 @@ its own, the peers' in an environment that this script makes once from `peers/tr
 Each peer first trains in float32 and in bfloat16 where it can, and the faster counts: on the batches of a round, with
 --quick on a smaller batch. Where the processor emulates bfloat16 nobody trains in it. All are warmed up on the very
 batches that are timed, then take turns within every round. Printed are target tokens/s, peak memory, and how many times
-as fast ours is in the same round: medians, and the spread.
+as fast ours is in the same round: medians, and the spread. In every round the matrix products of our steps are timed
+alone too, with the same threads and precision: `share_of_peak` is what part of our time they would take.
 
 --architecture takes a recurrent model beside JoeyNMT's (LSTM, general attention, input feeding), or ConvS2S beside the
 same formulas in plain PyTorch, as fairseq computes them. The peers get our weights first, and all must give the same
@@ -66,9 +67,13 @@ class Worker:
     process: subprocess.Popen[str]
     peak_mb: float = 0.0
     precision: str = ""
+    seconds: float = 0.0
+    """Of the batches that it trained on last."""
     nll: float = 0.0
     """Of a batch, before anything was learned."""
     speeds: list[float] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    """Of the time of a step, what its matrix products take alone."""
 
     @classmethod
     def start(
@@ -97,26 +102,34 @@ class Worker:
 
     def train(self, batches: int, first: int = 0) -> float:
         """Train on so many batches from the `first` on; target tokens/s."""
-        assert self.process.stdin
-        self.process.stdin.write(f"{first} {first + batches}\n")
-        self.process.stdin.flush()
-        answer = json.loads(self._line())
+        answer = self._answer(f"{first} {first + batches}")
         self.peak_mb = answer["peak_mb"]
         self.precision = answer.get("precision", self.precision)  # ours may choose
+        self.seconds = float(answer["seconds"])
         return float(answer["tokens"] / answer["seconds"])
+
+    def compare_with_products(self, batches: int) -> None:
+        """Time the products of the batches that it has just trained on."""
+        alone = self._answer(f"products 0 {batches}")["seconds"]
+        if alone is not None:
+            self.shares.append(alone / self.seconds)
 
     def log_likelihood(self, batch: int) -> float:
         """The mean log-likelihood of a target token, negative."""
-        assert self.process.stdin
-        self.process.stdin.write(f"check {batch}\n")
-        self.process.stdin.flush()
-        return float(json.loads(self._line())["nll"])
+        return float(self._answer(f"check {batch}")["nll"])
 
     def stop(self) -> None:
         """End the process."""
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()
+
+    def _answer(self, request: str) -> dict[str, Any]:
+        assert self.process.stdin
+        self.process.stdin.write(request + "\n")
+        self.process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._line())
+        return answer
 
     def _line(self) -> str:
         assert self.process.stdout
@@ -194,6 +207,8 @@ def compare(
     for _ in range(rounds):
         for worker in workers:
             worker.speeds.append(worker.train(turn))
+            if worker is workers[0]:
+                worker.compare_with_products(turn)
     for worker in workers:
         worker.stop()
     ours, *peers = workers
@@ -212,6 +227,10 @@ def compare(
             "precision": worker.precision,
             "ours_is": ratios[worker.name],
         }
+    if ours.shares:
+        share = statistics.median(ours.shares)
+        print(f"  matrix products alone take {share:.2f} [{min(ours.shares):.2f}-{max(ours.shares):.2f}] of our time")
+        result["dragoman"]["share_of_peak"] = round(share, 2)
     if not peers:
         return {"all": result}
     fastest = min(peers, key=lambda worker: ratios[worker.name])

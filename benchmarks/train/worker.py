@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import torch
+from products import products_seconds
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.config.sections.architectures.known import ARCHITECTURES
@@ -112,6 +113,14 @@ def main() -> None:
     for line in sys.stdin:
         if line.startswith("check"):
             print(json.dumps({"nll": check(model, batches[int(line.split()[1])])}), file=answers)
+            continue
+        if line.startswith("products"):
+            answer = {"seconds": None}
+            if isinstance(model, Transformer):
+                dtype = torch.bfloat16 if gradient.precision == "bfloat16" else torch.float32
+                turn = [batches[index % len(batches)] for index in range(*map(int, line.split()[1:]))]
+                answer = {"seconds": products_seconds(model.config, vocab, turn, dtype)}
+            print(json.dumps(answer), file=answers)
             continue
         turn = [index % len(batches) for index in range(*map(int, line.split()))]
         tokens, loss, start = 0, 0.0, time.perf_counter()

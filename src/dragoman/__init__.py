@@ -15,59 +15,72 @@ so importing the package loads neither torch nor ctranslate2.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dragoman.version import __version__
+from dragoman.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dragoman.bundle import Bundle, open_bundle
-    from dragoman.config import DecodeConfig, RunConfig
-    from dragoman.config.file import load_config
-    from dragoman.control.alignment import pharaoh
-    from dragoman.errors import (
-        ConfigError,
-        DataError,
-        DistributedError,
-        DivergenceError,
-        DragomanError,
-        Interrupted,
-        ModelError,
-        QualityError,
-        ResourceError,
-        ResumeError,
-    )
-    from dragoman.inspection.inspect import inspect
-    from dragoman.memory import Memory
-    from dragoman.text.terms.glossary import Glossary
-    from dragoman.translation import Translation
-    from dragoman.translator import Translator
-    from dragoman.workflows.compare.compare import compare_runs
-    from dragoman.workflows.compare.result import RunComparison
-    from dragoman.workflows.data.check import check_data, split_data
-    from dragoman.workflows.data.clean import CleanResult, clean_data
-    from dragoman.workflows.data.mix import MixResult, mix_data
-    from dragoman.workflows.documents.documents import DocumentsResult, translate_documents
-    from dragoman.workflows.documents.memory import add_to_memory, export_memory, open_memory
-    from dragoman.workflows.evaluate.confidence import ConfidenceResult, learn_model_confidence
-    from dragoman.workflows.evaluate.evaluate import Evaluation, evaluate
-    from dragoman.workflows.evaluate.robustness import Robustness, evaluate_robustness
-    from dragoman.workflows.importing.import_model import ImportResult, import_model
-    from dragoman.workflows.improve.check import ImproveResult
-    from dragoman.workflows.improve.improve import improve
-    from dragoman.workflows.lines.translate import LinesResult, translate_file
-    from dragoman.workflows.listener import Listener
-    from dragoman.workflows.models.export import ExportResult, export
-    from dragoman.workflows.models.merge import merge_adapter
-    from dragoman.workflows.models.models import (
-        ModelInfo,
-        PackResult,
-        install_model,
-        list_models,
-        pack_model,
-        remove_model,
-    )
-    from dragoman.workflows.models.verify import ModelCheck, verify_model
-    from dragoman.workflows.train.distil import distill
-    from dragoman.workflows.train.project import Project, init_project
-    from dragoman.workflows.train.train import TrainResult, train
+    from dragoman.bundle import Bundle as Bundle
+    from dragoman.bundle import open_bundle as open_bundle
+    from dragoman.config import DecodeConfig as DecodeConfig
+    from dragoman.config import RunConfig as RunConfig
+    from dragoman.config.file import load_config as load_config
+    from dragoman.control.alignment import pharaoh as pharaoh
+    from dragoman.errors import ConfigError as ConfigError
+    from dragoman.errors import DataError as DataError
+    from dragoman.errors import DistributedError as DistributedError
+    from dragoman.errors import DivergenceError as DivergenceError
+    from dragoman.errors import DragomanError as DragomanError
+    from dragoman.errors import Interrupted as Interrupted
+    from dragoman.errors import ModelError as ModelError
+    from dragoman.errors import QualityError as QualityError
+    from dragoman.errors import ResourceError as ResourceError
+    from dragoman.errors import ResumeError as ResumeError
+    from dragoman.inspection.inspect import inspect as inspect
+    from dragoman.memory import Memory as Memory
+    from dragoman.text.terms.glossary import Glossary as Glossary
+    from dragoman.translation import Translation as Translation
+    from dragoman.translator import Translator as Translator
+    from dragoman.workflows.compare.compare import compare_runs as compare_runs
+    from dragoman.workflows.compare.result import RunComparison as RunComparison
+    from dragoman.workflows.data.check import check_data as check_data
+    from dragoman.workflows.data.check import split_data as split_data
+    from dragoman.workflows.data.clean import CleanResult as CleanResult
+    from dragoman.workflows.data.clean import clean_data as clean_data
+    from dragoman.workflows.data.mix import MixResult as MixResult
+    from dragoman.workflows.data.mix import mix_data as mix_data
+    from dragoman.workflows.documents.documents import DocumentsResult as DocumentsResult
+    from dragoman.workflows.documents.documents import translate_documents as translate_documents
+    from dragoman.workflows.documents.memory import add_to_memory as add_to_memory
+    from dragoman.workflows.documents.memory import export_memory as export_memory
+    from dragoman.workflows.documents.memory import open_memory as open_memory
+    from dragoman.workflows.evaluate.confidence import ConfidenceResult as ConfidenceResult
+    from dragoman.workflows.evaluate.confidence import learn_model_confidence as learn_model_confidence
+    from dragoman.workflows.evaluate.evaluate import Evaluation as Evaluation
+    from dragoman.workflows.evaluate.evaluate import evaluate as evaluate
+    from dragoman.workflows.evaluate.robustness import Robustness as Robustness
+    from dragoman.workflows.evaluate.robustness import evaluate_robustness as evaluate_robustness
+    from dragoman.workflows.importing.import_model import ImportResult as ImportResult
+    from dragoman.workflows.importing.import_model import import_model as import_model
+    from dragoman.workflows.improve.check import ImproveResult as ImproveResult
+    from dragoman.workflows.improve.improve import improve as improve
+    from dragoman.workflows.lines.translate import LinesResult as LinesResult
+    from dragoman.workflows.lines.translate import translate_file as translate_file
+    from dragoman.workflows.listener import Listener as Listener
+    from dragoman.workflows.models.export import ExportResult as ExportResult
+    from dragoman.workflows.models.export import export as export
+    from dragoman.workflows.models.merge import merge_adapter as merge_adapter
+    from dragoman.workflows.models.models import ModelInfo as ModelInfo
+    from dragoman.workflows.models.models import PackResult as PackResult
+    from dragoman.workflows.models.models import install_model as install_model
+    from dragoman.workflows.models.models import list_models as list_models
+    from dragoman.workflows.models.models import pack_model as pack_model
+    from dragoman.workflows.models.models import remove_model as remove_model
+    from dragoman.workflows.models.verify import ModelCheck as ModelCheck
+    from dragoman.workflows.models.verify import verify_model as verify_model
+    from dragoman.workflows.train.distil import distill as distill
+    from dragoman.workflows.train.project import Project as Project
+    from dragoman.workflows.train.project import init_project as init_project
+    from dragoman.workflows.train.train import TrainResult as TrainResult
+    from dragoman.workflows.train.train import train as train
 
 _MODULES = {
     "bundle": ("Bundle", "open_bundle"),
@@ -123,72 +136,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [
-    "Bundle",
-    "CleanResult",
-    "ConfidenceResult",
-    "ConfigError",
-    "DataError",
-    "DecodeConfig",
-    "DistributedError",
-    "DivergenceError",
-    "DocumentsResult",
-    "DragomanError",
-    "Evaluation",
-    "ExportResult",
-    "Glossary",
-    "ImportResult",
-    "ImproveResult",
-    "Interrupted",
-    "LinesResult",
-    "Listener",
-    "Memory",
-    "MixResult",
-    "ModelCheck",
-    "ModelError",
-    "ModelInfo",
-    "PackResult",
-    "Project",
-    "QualityError",
-    "ResourceError",
-    "ResumeError",
-    "Robustness",
-    "RunComparison",
-    "RunConfig",
-    "TrainResult",
-    "Translation",
-    "Translator",
-    "__version__",
-    "add_to_memory",
-    "check_data",
-    "clean_data",
-    "compare_runs",
-    "distill",
-    "evaluate",
-    "evaluate_robustness",
-    "export",
-    "export_memory",
-    "import_model",
-    "improve",
-    "init_project",
-    "inspect",
-    "install_model",
-    "learn_model_confidence",
-    "list_models",
-    "load_config",
-    "merge_adapter",
-    "mix_data",
-    "open_bundle",
-    "open_memory",
-    "pack_model",
-    "pharaoh",
-    "remove_model",
-    "split_data",
-    "train",
-    "translate_documents",
-    "translate_file",
-    "verify_model",
-]
+__all__ = sorted([*_MODULE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -54,25 +54,24 @@ def bleu(
     references: Sequence[str],
     *,
     tokenize: str | None = None,
-    lowercase: bool = False,
     bootstrap: int = 0,
 ) -> Score:
     """BLEU (Papineni et al. 2002) with a tokeniser of sacreBLEU; `bootstrap` resamples, 0 for no interval."""
-    return _score(_bleu(references, tokenize, lowercase), translations, bootstrap)
+    return _score(_bleu(references, tokenize), translations, bootstrap)
 
 
-def chrf(translations: Sequence[str], references: Sequence[str], *, word_order: int = 0, bootstrap: int = 0) -> Score:
-    """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean; `word_order` 2 is chrF++."""
+def chrf(translations: Sequence[str], references: Sequence[str], *, bootstrap: int = 0) -> Score:
+    """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean."""
     from sacrebleu.metrics.chrf import CHRF
 
-    return _score(CHRF(references=[list(references)], word_order=word_order), translations, bootstrap)
+    return _score(CHRF(references=[list(references)]), translations, bootstrap)
 
 
-def ter(translations: Sequence[str], references: Sequence[str], *, bootstrap: int = 0) -> Score:
+def ter(translations: Sequence[str], references: Sequence[str]) -> Score:
     """Translation edit rate (Snover et al. 2006); lower is better."""
     from sacrebleu.metrics.ter import TER
 
-    return _score(TER(references=[list(references)]), translations, bootstrap)
+    return _score(TER(references=[list(references)]), translations)
 
 
 def score_all(
@@ -146,7 +145,7 @@ def _paired_test(
 
     texts = [list(references)]
     metrics = {
-        "BLEU": _bleu(references, tokenize, lowercase=False),
+        "BLEU": _bleu(references, tokenize),
         "chrF": CHRF(references=texts),
         "TER": TER(references=texts),
     }
@@ -155,14 +154,14 @@ def _paired_test(
     return dict(results), {metric: str(signature) for metric, signature in signatures.items()}
 
 
-def _bleu(references: Sequence[str], tokenize: str | None, lowercase: bool) -> Any:
+def _bleu(references: Sequence[str], tokenize: str | None) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     # `force` silences a warning about tokenised text that names a parameter of a function.
-    return BLEU(references=[list(references)], tokenize=tokenize, lowercase=lowercase, force=True)
+    return BLEU(references=[list(references)], tokenize=tokenize, force=True)
 
 
-def _score(metric: Any, translations: Sequence[str], bootstrap: int) -> Score:
+def _score(metric: Any, translations: Sequence[str], bootstrap: int = 0) -> Score:
     from_statistics = metric._compute_score_from_stats
 
     def with_float(statistics: Any) -> Any:

@@ -9,6 +9,7 @@ from documents.real import real
 from documents.splicing import REQUEST, louder, opened, texts, written
 from dragoman.documents import Document, DocumentOptions
 from dragoman.text.words.inline import Code, InlineText
+from nesting import is_nested
 
 
 def archive(path: Path, parts: dict[str, str | bytes], stored: tuple[str, ...] = ("mimetype",)) -> Path:
@@ -52,7 +53,7 @@ def check_laws(path: Path, folder: Path, request: DocumentOptions = REQUEST) -> 
     same = members(path)
     assert members(written(document, lambda text: None, request)) == same
     assert members(written(document, lambda text: text, request)) == same
-    assert all(unit.source.is_nested for unit in document.units)
+    assert all(is_nested(unit.source) for unit in document.units)
     for change in (louder, longer):
         content = written(document, change, request)
         again = opened(folder / path.name, content, request)

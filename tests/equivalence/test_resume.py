@@ -81,6 +81,32 @@ def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     assert part.tracker == whole.tracker
 
 
+@pytest.mark.parametrize("keys", [{}, {"average": "ema", "clip_norm": 1.0}], ids=["plain", "ema"])
+def test_so_does_a_run_whose_steps_are_on_the_device(
+    toy_run: Run, toy_trainer: Callable[..., Trainer], tmp_path: Path, keys: dict[str, object]
+) -> None:
+    whole = toy_trainer(toy_run(**keys), tmp_path / "whole", on_device=True)
+    outcome = whole.fit()
+    for stop in (3, 8, 12):
+        torch.manual_seed(stop * 1000)
+        part = toy_trainer(toy_run(**keys, max_steps=stop), tmp_path / "parts", on_device=True)
+        if stop > 3:
+            part.resume()
+        again = part.fit()
+    assert (again.averaged, again.loss) == (outcome.averaged, outcome.loss)
+    assert same_bits(whole, part)
+
+
+def test_a_run_that_moves_to_a_device_begins_its_part_of_the_text_again(
+    toy_run: Run, toy_trainer: Callable[..., Trainer], tmp_path: Path
+) -> None:
+    toy_trainer(toy_run(max_steps=4), tmp_path).fit()
+    moved = toy_trainer(toy_run(), tmp_path, on_device=True)
+    moved.resume()
+    assert (moved.step, moved.position.batch) == (4, 0)
+    assert moved.fit().step == 12
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
 def test_so_does_a_run_of_another_architecture(

@@ -12,6 +12,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection import page, payload
+from dragoman.inspection.inspect import BundleInspection
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -32,7 +33,7 @@ def look(build: Callable[..., Transformer], toy_tokenizer: Tokenizer) -> Look:
 
 
 def write(inspection: Inspection, folder: Path, **keys: Any) -> str:
-    page.write_page(inspection, folder / "p.html", name="toy", languages=("en", "de"), options=OPTIONS, **keys)
+    BundleInspection.of(inspection, "toy", ("en", "de"), OPTIONS).to_html(folder / "p.html", **keys)
     return (folder / "p.html").read_text(encoding="utf-8")
 
 

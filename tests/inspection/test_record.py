@@ -1,5 +1,8 @@
 """What is recorded is what happened: against the fused kernel, and position by position as in a search."""
 
+from collections import defaultdict
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -60,12 +63,15 @@ def test_each_quantity_follows_from_the_one_before(model: Transformer) -> None:
 def test_a_search_is_recorded_step_by_step(model: Transformer) -> None:
     with record(model) as whole, torch.inference_mode():
         model(SRC, padding_mask(SRC, PAD), TGT)
+    history: dict[str, list[Any]] = defaultdict(list)
     with record(model) as recording, torch.inference_mode():
         state = model.encode(SRC, padding_mask(SRC, PAD))
         for token in TGT.T:
             _, state = model.decode(token[None], state)
+            for name in list(recording):
+                history[name].append(recording.pop(name))
     for name, activation in whole.items():
-        steps = recording.history(name)
+        steps = history[name]
         if not name.startswith(("decoder", "target")):
             assert len(steps) == 1
         elif isinstance(activation, AttentionRecord):

@@ -17,9 +17,8 @@ from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.checkpoints import CheckpointView
-from dragoman.inspection.inspect import inspect
+from dragoman.inspection.inspect import BundleInspection, inspect
 from dragoman.inspection.inspection import Inspection
-from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -74,7 +73,7 @@ def looked(
         CheckpointView(8, problem="8: <b>not read</b>"),
     )
     page = tmp_path / "page.html"
-    write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, checkpoints=checkpoints)
+    BundleInspection.of(found, "toy", ("en", "de"), OPTIONS).to_html(page, checkpoints=checkpoints)
     return request.param, page, found
 
 

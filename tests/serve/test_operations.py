@@ -13,7 +13,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dragoman.cli.shared.service_log import JsonLines
+from dragoman.cli.verbs.serve import JsonLines
 from dragoman.errors import ConfigError
 from dragoman.serve.requests.record import MOST_INTERVALS, Record, current_record, recorded
 from dragoman.serve.watch.metrics import MOST_KEYS, Metrics

@@ -7,8 +7,7 @@ al. 2017), section 3 and table 3.
 
 from dragoman.config.sections.architectures.known import AnyModel
 from dragoman.config.sections.architectures.language_model import LanguageModelConfig
-from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, MoeConfig, RnnConfig
 from dragoman.config.sections.base import Section
 from dragoman.config.sections.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.sections.decode import DecodeConfig
@@ -17,28 +16,3 @@ from dragoman.config.sections.project import PairConfig, ProjectConfig
 from dragoman.config.sections.run import RunConfig
 from dragoman.config.sections.tokenizer import TokenizerConfig
 from dragoman.config.sections.train import DualConfig, RiskConfig, TrainConfig
-
-__all__ = [
-    "AnyModel",
-    "AugmentConfig",
-    "ByteNetConfig",
-    "CleanConfig",
-    "ConvS2SConfig",
-    "CorpusConfig",
-    "DataConfig",
-    "DecodeConfig",
-    "DualConfig",
-    "LanguageModelConfig",
-    "MixConfig",
-    "MixedCorpus",
-    "ModelConfig",
-    "MoeConfig",
-    "PairConfig",
-    "ProjectConfig",
-    "RiskConfig",
-    "RnnConfig",
-    "RunConfig",
-    "Section",
-    "TokenizerConfig",
-    "TrainConfig",
-]

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -15,12 +15,15 @@ from pydantic_core import ErrorDetails
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.config.sections.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
 from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL
+from dragoman.config.sections.base import section_in
 from dragoman.config.sections.data import CORPUS_LIST, SINGLE_CORPUS
 from dragoman.errors import ConfigError, check_type, checked_path
 from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
 CHOICE = "constrained-int"
+# Parts of the location of a mistake that are no keys.
+NO_KEYS = (CHOICE, SINGLE_CORPUS, CORPUS_LIST)
 Section = TypeVar("Section", bound=BaseModel)
 
 
@@ -98,11 +101,11 @@ def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig
 
 
 def build_section(section: Section, changes: Mapping[str, Any], where: str) -> Section:
-    """`section` with some keys changed, validated. Raises ConfigError."""
+    """`section`, which is called `where`, with some keys changed, validated. Raises ConfigError."""
     try:
         return type(section).model_validate({**section.model_dump(), **changes})
     except ValidationError as error:
-        raise ConfigError(f"{where}.{_explain(error, type(section), where)}") from None
+        raise ConfigError(_explain(error, *where.split("."))) from None
 
 
 def dump_config(config: RunConfig) -> str:
@@ -167,41 +170,28 @@ def _apply(tree: dict[str, Any], override: str) -> None:
 def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path | None) -> RunConfig:
     """`config` with every path that it reads changed, and another output folder."""
 
-    def moved(corpus: CorpusConfig) -> CorpusConfig:
-        target = None if corpus.target is None else change(corpus.target)
-        return corpus.model_copy(update={"source": change(corpus.source), "target": target})
+    def changed(value: Any) -> Any:
+        if isinstance(value, BaseModel):
+            return value.model_copy(update={name: changed(getattr(value, name)) for name in type(value).model_fields})
+        if isinstance(value, tuple):
+            return tuple(map(changed, value))
+        return change(value) if isinstance(value, Path) else value
 
-    def all_moved(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> Any:
-        return tuple(map(moved, corpora)) if isinstance(corpora, tuple) else corpora and moved(corpora)
-
-    data, start, language_model = config.data, config.train.start_from, config.decode.language_model
-    dual = config.train.dual
-    dual = dual.model_copy(update={"language_models": tuple(map(change, dual.language_models))})
-    corpora = {
-        **{name: all_moved(getattr(data, name)) for name in ("train", "valid", "test", "general_test", "replay")},
-        "mix": data.mix.model_copy(update={"corpora": all_moved(data.mix.corpora)}),
-    }
-    return config.model_copy(
-        update={
-            "data": data.model_copy(update=corpora),
-            "train": config.train.model_copy(
-                update={"output": output, "start_from": start and change(start), "dual": dual}
-            ),
-            "decode": config.decode.model_copy(update={"language_model": language_model and change(language_model)}),
-        }
-    )
+    moved: RunConfig = changed(config)
+    return moved.model_copy(update={"train": moved.train.model_copy(update={"output": output})})
 
 
-def _explain(error: ValidationError, root: type[BaseModel] = RunConfig, within: str = "") -> str:
+def _explain(error: ValidationError, *where: str) -> str:
     """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one.
 
-    `within` is the section that `root` is of, for the key that is meant.
+    `where` are the names of the section that was validated, none for a whole configuration.
     """
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
-    architecture, first = _without_architecture(first)
-    key = _dotted([part for part in first["loc"] if part not in (CHOICE, SINGLE_CORPUS, CORPUS_LIST)])
+    architecture, first = _without_architecture({**first, "loc": (*where, *first["loc"])})
+    loc = [part for part in first["loc"] if part not in NO_KEYS]
+    key = _dotted(loc)
     if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key{_did_you_mean(first['loc'], root, architecture, within)}"
+        return f"{key}: unknown key{_did_you_mean(loc, architecture)}"
     if first["type"] == UNKNOWN:
         return f"{key}.architecture: {first['msg']}, not {architecture_of(first['input'])!r}"
     if first["type"] == "missing":
@@ -244,33 +234,19 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return key.removeprefix(".")
 
 
-def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture: str, within: str = "") -> str:
-    section = root
+def _did_you_mean(loc: Sequence[str | int], architecture: str) -> str:
+    section: type[BaseModel] = RunConfig
     for part in loc[:-1]:
-        if part == "model" and root is RunConfig:
+        if part == "model":
             section = ARCHITECTURES[architecture]
             owners = [name for name in owners_of(str(loc[-1])) if LANGUAGE_MODEL not in (name, architecture)]
             if owners:
                 have = f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
                 instead = f'model.architecture = "{owners[0]}"'
                 return f" of architecture {architecture}; {have}: remove the key, or set {instead}"
-        elif isinstance(part, str) and part not in (SINGLE_CORPUS, CORPUS_LIST):
-            section = _section_of(section.model_fields[part].annotation) or section
+        elif isinstance(part, str):
+            section = section_in(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
-    close = difflib.get_close_matches(str(loc[-1]), known, n=1)
-    if close:
-        parts = [
-            *([within] if within else []),
-            *(part for part in loc[:-1] if part not in (SINGLE_CORPUS, CORPUS_LIST)),
-            close[0],
-        ]
-        return f"; did you mean {_dotted(parts)}?"
+    if close := difflib.get_close_matches(str(loc[-1]), known, n=1):
+        return f"; did you mean {_dotted([*loc[:-1], *close])}?"
     return f"; known here: {', '.join(known)}"
-
-
-def _section_of(annotation: Any) -> type[BaseModel] | None:
-    """The section class inside an annotation such as `tuple[CorpusConfig, ...]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = (_section_of(argument) for argument in get_args(annotation))
-    return next((section for section in inner if section), None)

@@ -6,6 +6,7 @@ Output: `keys()`, in the order of the sections, and `find(name)` for one key or 
 
 import difflib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from pydantic_core import PydanticUndefined
 from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, PairConfig, RunConfig, Section
 from dragoman.config.sections.architectures.known import ARCHITECTURES, owners_of
 from dragoman.config.sections.architectures.others import OtherModel
-from dragoman.config.sections.base import INT32_MAX, REQUIRED
+from dragoman.config.sections.base import INT32_MAX, REQUIRED, section_in
 from dragoman.errors import ConfigError
 
 
@@ -45,10 +46,7 @@ def keys() -> list[ConfigKey]:
 
 def find(name: str) -> list[ConfigKey]:
     """The key of this name, or the keys of the section. Raises ConfigError if there is neither."""
-    wanted = name.strip().strip("[]")
-    for corpus in ("data.valid.", "data.test."):
-        if wanted.startswith(corpus):
-            wanted = "data.train." + wanted.removeprefix(corpus)
+    wanted = re.sub(r"^data\.(valid|test)\.", "data.train.", name.strip().strip("[]"))
     matches = [key for key in keys() if key.name == wanted or key.name.startswith(wanted + ".")]
     if matches:
         return matches
@@ -63,7 +61,7 @@ def find(name: str) -> list[ConfigKey]:
 
 def _keys_of(section: type[Section], prefix: str) -> Iterator[ConfigKey]:
     for name, field in section.model_fields.items():
-        inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
+        inner = section_in(field.annotation)
         if section is MixedCorpus and name in CorpusConfig.model_fields:
             continue  # as under data.train
         if inner is ModelConfig:
@@ -83,28 +81,12 @@ def _keys_of_architectures(prefix: str) -> Iterator[ConfigKey]:
         for key in _keys_of(section, prefix):
             short = key.name.removeprefix(prefix)
             if short == "architecture":
-                values = " | ".join(json.dumps(name) for name in ARCHITECTURES)
-                key = replace(key, values=values)
+                key = replace(key, values=_describe(Literal[tuple(ARCHITECTURES)]))
             if short not in seen:
                 owners = owners_of(short)
                 only = "" if "transformer" in owners else f"Only {' and '.join(f'`{name}`' for name in owners)}. "
                 yield replace(key, doc=only + key.doc)
             seen.add(short)
-
-
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Section)
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation names, without None, Annotated and tuples."""
-    if get_origin(annotation) in (Union, UnionType, tuple):
-        for part in get_args(annotation):
-            yield from _kinds(part)
-    elif get_origin(annotation) is Annotated:
-        yield from _kinds(get_args(annotation)[0])
-    elif annotation is not NoneType and annotation is not Ellipsis:
-        yield annotation
 
 
 def _describe(annotation: Any, metadata: Any = ()) -> str:
@@ -135,9 +117,8 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
 
 
 def _bounds(metadata: Any) -> str:
-    limits = [limit for item in metadata for limit in (getattr(item, "metadata", None) or [item])]
     words = []
-    for limit in limits:
+    for limit in (limit for item in metadata for limit in (getattr(item, "metadata", None) or [item])):
         if isinstance(limit, Ge):
             words.append(f"from {limit.ge:,}")
         elif isinstance(limit, Gt):

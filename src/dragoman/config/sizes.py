@@ -17,11 +17,10 @@ LARGEST = {False: "small", True: "big"}
 # Little text is seen often and must not be learned by heart.
 DROPOUTS = {50_000: 0.3, 200_000: 0.2}
 # 100 epochs of 2,000 pairs, 36 of 20,000, 13 of 200,000, 5 of 2 million: ten times the text is read 2.8 times as long.
-EPOCHS, AT_PAIRS, DECREASE = 100.0, 2000, 0.45
-FEWEST_STEPS = 300
+EPOCHS = (100.0, 2000, 0.45)
 # Fine-tuning: 20 epochs of 1,000 pairs, 10 of 10,000, 5 of 100,000; early stopping usually ends it before.
-TUNING_EPOCHS, TUNING_PAIRS, TUNING_DECREASE = 20.0, 1000, 0.3
-FEWEST_TUNING_STEPS, TUNING_VALIDATIONS = 100, 10
+TUNING_EPOCHS = (20.0, 1000, 0.3)
+FEWEST_STEPS, FEWEST_TUNING_STEPS = 300, 100
 
 
 def preset_for(pairs: int, gpu: bool) -> str:
@@ -30,22 +29,16 @@ def preset_for(pairs: int, gpu: bool) -> str:
     return next((preset for limit, preset in limits.items() if pairs <= limit), LARGEST[gpu])
 
 
-def epochs_for(pairs: float) -> float:
-    """How often a run reads its text."""
-    return min(EPOCHS, EPOCHS * (max(pairs, 1) / AT_PAIRS) ** -DECREASE)
-
-
-def tuning_epochs_for(pairs: float) -> float:
-    """How often fine-tuning reads its text."""
-    return min(TUNING_EPOCHS, TUNING_EPOCHS * (max(pairs, 1) / TUNING_PAIRS) ** -TUNING_DECREASE)
+def epochs_for(pairs: float, tuning: bool = False) -> float:
+    """How often a run, or fine-tuning, reads its text."""
+    most, at_pairs, decrease = TUNING_EPOCHS if tuning else EPOCHS
+    return min(most, most * (max(pairs, 1) / at_pairs) ** -decrease)
 
 
 def steps_for(pairs: float, steps_per_epoch: float, tuning: bool = False) -> int:
     """`max_steps`, with two significant digits."""
-    epochs, fewest = (tuning_epochs_for, FEWEST_TUNING_STEPS) if tuning else (epochs_for, FEWEST_STEPS)
-    steps = max(fewest, epochs(pairs) * steps_per_epoch)
-    digits = 1 - math.floor(math.log10(steps))
-    return int(round(steps, digits))
+    steps = max(FEWEST_TUNING_STEPS if tuning else FEWEST_STEPS, epochs_for(pairs, tuning) * steps_per_epoch)
+    return int(round(steps, 1 - math.floor(math.log10(steps))))
 
 
 def warmup_for(steps: int, tuning: bool = False) -> int:
@@ -57,9 +50,7 @@ def warmup_for(steps: int, tuning: bool = False) -> int:
 
 def validation_interval_for(steps: int, tuning: bool = False) -> int:
     """`validate_every`: thirty validations in a run, ten in fine-tuning, at most 1,000 steps apart."""
-    if tuning:
-        return max(1, min(1000, steps // TUNING_VALIDATIONS))
-    return max(1, min(1000, steps // 30))
+    return max(1, min(1000, steps // (10 if tuning else 30)))
 
 
 def chosen_model(model: AnyModel, explicit: Collection[str], pairs: int, gpu: bool) -> AnyModel:
@@ -78,12 +69,11 @@ def chosen_train(train: TrainConfig, pairs: float, steps_per_epoch: float) -> Tr
     """`train` with numbers for `auto`. `pairs` are those of the run's own text, without replay."""
     tuning = train.start_from is not None
     steps = steps_for(pairs, steps_per_epoch, tuning) if train.max_steps == "auto" else train.max_steps
-    every = train.validate_every
-    values = {
-        "max_steps": steps,
-        "warmup": warmup_for(steps, tuning) if train.warmup == "auto" else train.warmup,
-        "validate_every": validation_interval_for(steps, tuning) if every == "auto" else every,
-    }
+    values = {"max_steps": steps}
+    if train.warmup == "auto":
+        values["warmup"] = warmup_for(steps, tuning)
+    if train.validate_every == "auto":
+        values["validate_every"] = validation_interval_for(steps, tuning)
     return train.model_copy(update=values)
 
 

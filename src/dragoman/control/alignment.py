@@ -15,11 +15,10 @@ from dragoman.control.search.sentences import Line
 from dragoman.engine import Engine, Query
 from dragoman.system.groups import in_groups
 from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Translation
-
-SPACE = "▁"  # what SentencePiece writes for a space
 
 
 def align(lines: Sequence[Line], engine: Engine, tokenizer: Tokenizer, marks: Marks) -> None:

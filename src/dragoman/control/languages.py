@@ -18,6 +18,7 @@ from dragoman.config.sections.project import pair_name
 from dragoman.control.faults.faults import PLAIN_LETTERS, PLAIN_WORDS, plain_words
 from dragoman.errors import ConfigError, check_type
 from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.language import detect_language, primary_language
 from dragoman.text.words.normalise import normalise
@@ -54,7 +55,6 @@ class Pairs:
 
     @property
     def names(self) -> str:
-        """All pairs, for a message."""
         return ", ".join(pair.name for pair in self.pairs)
 
     def choose(self, target: str | None, source: str | None, texts: Sequence[str]) -> LanguagePair:
@@ -140,8 +140,9 @@ class LanguageCheck:
         elif other := self._other_language(text):
             yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
         letter = _foreign_letter(translation, script_shares(translation), self.target_scripts)
-        if letter is None and self.target_scripts and not self.target_scripts & COMMON:
-            letter = _untranslated_letter(text, translation, self.target_scripts)
+        may_differ = self.target_scripts and not self.target_scripts & COMMON and text != translation
+        if letter is None and may_differ and _has_only_other_words(translation, self.target_scripts):
+            letter = plain_words(translation)[0][0]
         if letter:
             yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
 
@@ -158,7 +159,7 @@ class LanguageCheck:
         return [
             0
             if processor.IsByte(token) or processor.IsControl(token) or processor.IsUnknown(token)
-            else len(processor.IdToPiece(token).replace("▁", ""))
+            else len(processor.IdToPiece(token).replace(SPACE, ""))
             for token in range(len(self.tokenizer.source))
         ]
 
@@ -183,12 +184,6 @@ def _foreign_letter(text: str, shares: dict[str, float], scripts: frozenset[str]
     if sum(others.values()) <= MOST or letters < SCRIPT_LETTERS:
         return None
     return next(letter for letter in text if script_of(letter) == next(iter(others)))
-
-
-def _untranslated_letter(source: str, translation: str, scripts: frozenset[str]) -> str | None:
-    """A letter of a translation of plain words, none of which is in a script of its language."""
-    is_other = source != translation and _has_only_other_words(translation, scripts)
-    return plain_words(translation)[0][0] if is_other else None
 
 
 def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:

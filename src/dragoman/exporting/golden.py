@@ -13,7 +13,7 @@ from pathlib import Path
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine, queries
 from dragoman.errors import ModelError
-from dragoman.system.parsing import parse_json
+from dragoman.system.parsing import json_lines, parse_json
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 
@@ -60,7 +60,7 @@ def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:
     """The golden sentences of a bundle; none if the file is missing, as in older bundles. Raises ModelError."""
     path = folder / FILE
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = json_lines(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

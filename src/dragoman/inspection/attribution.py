@@ -9,8 +9,6 @@ last on both sides. Attention need not be what decides (Jain and Wallace 2019), 
 measured too.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -114,35 +112,27 @@ def gradient_by_input(inspection: Inspection) -> Tensor:
     model, gradients = inspection.model, []
     source, target = torch.tensor([inspection.source_ids]), torch.tensor(inspection.target_ids)
     read = torch.cat((torch.tensor([BOS]), target[:-1]))
+    leaves: list[Tensor] = []
+
+    def cut(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
+        """The output of the embedding as a leaf of the autograd graph."""
+        leaves.append(output.detach().requires_grad_())
+        return leaves[-1]
+
     with torch.inference_mode(False), torch.enable_grad():
         for positions in torch.arange(len(target)).split(_rows_per_pass(inspection)):
             rows = source.repeat(len(positions), 1)
             prefix = read[: int(positions[-1]) + 1].repeat(len(rows), 1)
-            with _leaf_output(model.source_embedding) as leaves:
+            with model.source_embedding.register_forward_hook(cut):
                 state = model.encode(rows, padding_mask(rows, PAD))
             features, _ = model.decode_features(prefix, state)
             logits = model.project(features[torch.arange(len(rows)), positions]).float()
             logits[:, FORBIDDEN_IDS] = -torch.inf
             log_p = logits.log_softmax(-1).gather(1, target[positions, None])
-            (gradient,) = torch.autograd.grad(log_p.sum(), leaves)
-            gradients.append((leaves[0].detach() * gradient).abs().sum(-1))
+            leaf = leaves.pop()
+            (gradient,) = torch.autograd.grad(log_p.sum(), leaf)
+            gradients.append((leaf.detach() * gradient).abs().sum(-1))
     return torch.cat(gradients)
-
-
-@contextmanager
-def _leaf_output(module: nn.Module) -> Iterator[list[Tensor]]:
-    """While open, each output of `module` is a leaf of the autograd graph, and is appended to the list."""
-    leaves: list[Tensor] = []
-
-    def cut(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
-        leaves.append(output.detach().requires_grad_())
-        return leaves[-1]
-
-    handle = module.register_forward_hook(cut)
-    try:
-        yield leaves
-    finally:
-        handle.remove()
 
 
 def agree(values: Tensor, others: Tensor) -> Agreement:

@@ -88,8 +88,13 @@ class _RecordedEnsemble(Ensemble):
     def decode(
         self, tokens: Tensor, state: EnsembleState, projections: Sequence[Projection], disallowed: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
-        if self.steps:
-            self._continue(self.steps[-1], tokens[:, -1].tolist())
+        if self.steps:  # the search continued from the last one with these tokens
+            last = self.steps[-1]
+            last.tokens = tokens[:, -1].tolist()
+            assert last.log_probs is not None
+            for parent, token in zip(last.parents, last.tokens, strict=True):
+                last.likeliest[parent][token] = float(last.log_probs[parent, token])
+            last.log_probs = None
         log_probs, after = super().decode(tokens, state, projections, disallowed)
         values, columns = log_probs.topk(min(self.count, log_probs.size(1)), dim=1)
         likeliest = [
@@ -99,13 +104,6 @@ class _RecordedEnsemble(Ensemble):
         step = _SearchStep(log_probs.clone(), likeliest)  # constraints mask what is returned in place
         self.steps.append(step)
         return log_probs, _RecordedState(after.states, step)
-
-    def _continue(self, step: _SearchStep, tokens: list[int]) -> None:
-        """The search continued from `step` with these tokens."""
-        assert step.log_probs is not None
-        for parent, token in zip(step.parents, tokens, strict=True):
-            step.likeliest[parent][token] = float(step.log_probs[parent, token])
-        step.tokens, step.log_probs = tokens, None
 
 
 def grow_tree(
@@ -120,13 +118,10 @@ def grow_tree(
 ) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and record the tree of the search.
 
-    `start` is that of `beam_search`.
-
     Besides what the search kept, the tree has the likeliest extensions of each hypothesis: 2 · `beam` of them, at most
-    `MAX_EXTENSIONS`.
+    `MAX_EXTENSIONS`. `start` is that of `beam_search`.
     """
-    ensemble = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS))
-    vocabulary = CandidateVocabulary()
+    ensemble, vocabulary = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS)), CandidateVocabulary()
     [hypotheses] = beam_search(
         ensemble, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary, start=start
     )

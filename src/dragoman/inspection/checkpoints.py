@@ -15,15 +15,13 @@ from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.control.languages import Pairs
 from dragoman.errors import ConfigError, ModelError
-from dragoman.inspection.inspection import inspect_model
+from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.installed.opening import open_model
 from dragoman.model.build import build_network, require_transformer
 from dragoman.model.initialise import evenly_spaced
 from dragoman.model.lora import load_merged, read_adapter
-from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
 from dragoman.text.terms.symbols import Symbols
-from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.resume.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.resume.integrity import NOTE, WEIGHTS, fault_in
@@ -86,7 +84,8 @@ def across_checkpoints(
         except ModelError as error:
             views.append(CheckpointView(step, problem=str(error)))
         else:
-            views.append(_view(model, tokenizer, text, options or config.decode, step, pair.marks, symbols))
+            options = options or config.decode
+            views.append(_view(step, inspect_model(model, tokenizer, text, None, options, pair.marks, symbols)))
     return tuple(views)
 
 
@@ -111,17 +110,8 @@ def _config(folder: Path) -> RunConfig:
         raise ModelError(f"{error}; the checkpoints cannot be read without it, copy the run again") from None
 
 
-def _view(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    options: DecodeConfig,
-    step: int,
-    marks: Marks,
-    symbols: Symbols,
-) -> CheckpointView:
-    inspection = inspect_model(model, tokenizer, text, None, options, marks, symbols)
-    layers = range(len(model.decoder))
+def _view(step: int, inspection: Inspection) -> CheckpointView:
+    layers = range(len(inspection.model.decoder))
     with torch.inference_mode():
         weights = [inspection.recording[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in layers]
         log_prob = float(inspection.log_probs.sum())

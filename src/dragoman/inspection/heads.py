@@ -46,13 +46,8 @@ def roles(inspection: Inspection, erasure: Tensor | None = None) -> tuple[HeadRo
     heads: list[HeadRole] = []
     for where, record in inspection.recording.items():
         if isinstance(record, AttentionRecord):
-            is_cross = where.endswith("cross_attention")
-            heads += attention_roles(where, record, erasure if is_cross else None)
-    return tuple(sorted(heads, key=lambda role: (not role.where.startswith("encoder"), _layer(role.where))))
-
-
-def _layer(where: str) -> int:
-    return int(where.split(".")[1])
+            heads += attention_roles(where, record, erasure if where.endswith("cross_attention") else None)
+    return tuple(sorted(heads, key=lambda role: (not role.where.startswith("encoder"), int(role.where.split(".")[1]))))
 
 
 def strongest(weights: Tensor) -> Tensor:

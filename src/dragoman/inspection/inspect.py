@@ -8,6 +8,7 @@ inspection.to_html("inspection.html")
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
@@ -15,10 +16,12 @@ from dragoman.control.languages import Pairs
 from dragoman.errors import ModelError, check_type
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
-from dragoman.inspection.page import write_page
+from dragoman.inspection.page import analyse, free_bytes, render
+from dragoman.inspection.payload import gather
 from dragoman.installed.opening import open_model
 from dragoman.model.build import require_transformer
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.files import write_text_atomically
 from dragoman.text.terms.symbols import Symbols
 from dragoman.translator import Translator
 
@@ -34,6 +37,13 @@ class BundleInspection(Inspection):
     """Source and target, BCP-47."""
     options: DecodeConfig
 
+    @classmethod
+    def of(
+        cls, inspection: Inspection, name: str, languages: tuple[str, str], options: DecodeConfig
+    ) -> "BundleInspection":
+        values = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
+        return cls(**values, name=name, languages=languages, options=options)
+
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -46,15 +56,18 @@ class BundleInspection(Inspection):
         `layers`, counted from 1, are shown in full before the others. `checkpoints` comes from `across_checkpoints`.
         Raises DragomanError if the file cannot be written.
         """
-        write_page(
+        facts, maps = analyse(self, checkpoints)
+        payload = gather(
             self,
-            path,
             name=self.name,
             languages=self.languages,
+            byte_budget=free_bytes(max(len(self.source_ids), len(self.target_ids))),
             layers=layers,
             options=self.options,
-            checkpoints=checkpoints,
+            analyses=facts,
+            maps=maps,
         )
+        write_text_atomically(Path(path), render(payload))
 
 
 def inspect(
@@ -85,8 +98,7 @@ def inspect_bundle(
     pair = pairs.choose(to, None, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
     inspection = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
-    values = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
-    return BundleInspection(**values, name=name, languages=(pair.source, pair.target or "und"), options=options)
+    return BundleInspection.of(inspection, name, (pair.source, pair.target or "und"), options)
 
 
 def _bundle_of(model: Model) -> Bundle:

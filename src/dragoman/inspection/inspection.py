@@ -112,7 +112,6 @@ class Inspection(Mapping[str, Array]):
         return {"source": tuple(source), "input": (*first, *output[:-1]), "output": tuple(output)}
 
     def texts(self, hypotheses: Iterable[Hypothesis]) -> list[str]:
-        """The text of each hypothesis of the search."""
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses], "target")
         return [restore(text, self.table) for text in texts]
 

@@ -8,23 +8,17 @@ the page shows head roles, attribution, the logit lens, norms and checkpoints (`
 import base64
 import html
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
-from dragoman.config import DecodeConfig
 from dragoman.inspection.attribution import attribute
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.heads import roles
 from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
-from dragoman.inspection.payload import Facts, Payload, gather, rounded
-from dragoman.system.files import write_text_atomically
+from dragoman.inspection.payload import Facts, Payload, rounded
 from dragoman.system.pages import fill, labels, script_json, static
 
 SCRIPTS = (
@@ -55,35 +49,9 @@ def size_limit(tokens: int) -> int:
     return min(14_000_000, max(2_950_000, 120_000 * tokens))
 
 
-def write_page(
-    inspection: Inspection,
-    path: str | os.PathLike[str],
-    *,
-    name: str,
-    languages: tuple[str, str],
-    layers: Sequence[int] = (),
-    options: DecodeConfig | None = None,
-    checkpoints: Sequence[CheckpointView] | None = None,
-) -> None:
-    """Write the page of `inspection` to `path`. Raises DragomanError if the file cannot be written.
-
-    `name` is the name of the model, `languages` are source and target (BCP-47). `layers`, counted from 1, are shown in
-    full before the others. `checkpoints` comes from `across_checkpoints`.
-    """
-    facts, maps = analyse(inspection, checkpoints)
-    tokens = max(len(inspection.source_ids), len(inspection.target_ids))
-    byte_budget = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
-    payload = gather(
-        inspection,
-        name=name,
-        languages=languages,
-        byte_budget=byte_budget,
-        layers=layers,
-        options=options,
-        analyses=facts,
-        maps=maps,
-    )
-    write_text_atomically(Path(path), render(payload))
+def free_bytes(tokens: int) -> int:
+    """The bytes that a page has for its facts and arrays, by the tokens of its longer side."""
+    return size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
 
 
 def render(payload: Payload) -> str:
@@ -135,7 +103,7 @@ def analyse(
         },
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
-        "initial_gradients": _initial_gradients(),
+        "initial_gradients": json.loads(static(PACKAGE, "initial_gradients.json")),  # of `reproduce/gradient_norms.py`
         "checkpoints": None if checkpoints is None else [_view(index, view) for index, view in enumerate(checkpoints)],
     }
     return rounded(facts), maps
@@ -149,9 +117,3 @@ def _view(index: int, view: CheckpointView) -> Facts:
     facts = {"step": view.step, "translation": view.translation, "pieces": view.pieces}
     name = None if view.attention is None else f"checkpoints.{index}.attention"
     return facts | {"log_prob": view.log_prob, "attention": name, "problem": view.problem}
-
-
-def _initial_gradients() -> Any:
-    """The result of `reproduce/gradient_norms.py`."""
-    file = files("dragoman.inspection").joinpath("initial_gradients.json")
-    return json.loads(file.read_text(encoding="utf-8"))

@@ -211,8 +211,7 @@ def block_means(values: Floats, axis: int, factor: int) -> Floats:
         return values
     starts = np.arange(0, values.shape[axis], factor)
     counts = np.diff([*starts, values.shape[axis]]).reshape([-1 if dim == axis else 1 for dim in range(values.ndim)])
-    means: Floats = (np.add.reduceat(values, starts, axis=axis) / counts).astype(np.float32)
-    return means
+    return (np.add.reduceat(values, starts, axis=axis) / counts).astype(np.float32)
 
 
 def _by_priority(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]:

@@ -9,10 +9,11 @@ kernel does not return scores and weights: they are computed again from the same
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -105,70 +106,44 @@ class AddNormRecord:
 Activation = EmbeddingRecord | AttentionRecord | FeedForwardRecord | AddNormRecord | Tensor
 
 
-class Recording(Mapping[str, Any]):
-    """Module name → its latest activation; `history` has all of them.
+Recording = dict[str, Any]
+"""Module name → its latest activation.
 
-    Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
-    `encoder.L.self_attention_norm`, `encoder.L.feed_forward_norm`, `encoder_norm` (the memory); the same for the
-    decoder, with `decoder.L.cross_attention`, `decoder.L.cross_attention_norm` and `decoder_norm` (the input of the
-    projection onto the vocabulary).
-    """
-
-    def __init__(self) -> None:
-        self._activations: dict[str, list[Activation]] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        return self._activations[name][-1]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._activations)
-
-    def __len__(self) -> int:
-        return len(self._activations)
-
-    def history(self, name: str) -> tuple[Any, ...]:
-        """Every activation of the module, in order: in a search, one per step."""
-        return tuple(self._activations[name])
-
-    def append(self, name: str, activation: Activation) -> None:
-        self._activations.setdefault(name, []).append(activation)
+Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
+`encoder.L.self_attention_norm`, `encoder.L.feed_forward_norm`, `encoder_norm` (the memory); the same for the decoder,
+with `decoder.L.cross_attention`, `decoder.L.cross_attention_norm` and `decoder_norm` (the input of the projection onto
+the vocabulary).
+"""
 
 
 @contextmanager
 def record(model: Transformer) -> Iterator[Recording]:
     """Record every activation of `model` while open, in training as in a search. Tensors keep their gradients."""
-    recording = Recording()
+    recording: Recording = {}
     with ExitStack() as hooks:
         for name, module in model.named_modules():
-            add = _adder(recording, name)
+            add = partial(recording.__setitem__, name)
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(_watch_heads(module, add))
-            for handle in _watch(module, add):
-                hooks.callback(handle.remove)
-        for name in ("encoder_norm", "decoder_norm"):
-            handle = model.get_submodule(name).register_forward_hook(_output(_adder(recording, name)))
-            hooks.callback(handle.remove)
-        for stack in ("encoder", "decoder"):
-            for number, layer in enumerate(model.get_submodule(stack).children()):
-                add = _adder(recording, f"{stack}.{number}")
-                hooks.callback(layer.register_forward_hook(_output(add)).remove)
+            for handle in _watch(name, module, add):
+                hooks.enter_context(handle)
         yield recording
 
 
 Add = Callable[[Activation], None]
 Handle = torch.utils.hooks.RemovableHandle
-
-
-def _adder(recording: Recording, name: str) -> Add:
-    return lambda activation: recording.append(name, activation)
+# The layers, and the norms after the last ones.
+_STREAM = re.compile(r"(encoder|decoder)(\.\d+|_norm)")
 
 
 def _output(add: Callable[[Any], None]) -> Callable[..., None]:
     return lambda _module, _args, output: add(output[0] if isinstance(output, tuple) else output)
 
 
-def _watch(module: nn.Module, add: Add) -> list[Handle]:
+def _watch(name: str, module: nn.Module, add: Add) -> list[Handle]:
     """Hooks on a module of the paper; none on other modules."""
+    if _STREAM.fullmatch(name):
+        return [module.register_forward_hook(_output(add))]
     if isinstance(module, Embedding):
         return [_watch_embedding(module, add)]
     if isinstance(module, FeedForward | GatedFeedForward):
@@ -204,12 +179,8 @@ def _watch_heads(module: MultiHeadAttention, add: Add) -> Iterator[None]:
         # In a search, k and v are views of a buffer that later steps write to.
         add(AttentionRecord(call.q, call.k.clone(), call.v.clone(), mask, call.output, args[0], output))
 
-    handle = module.w_o.register_forward_hook(keep)
-    try:
-        with watch_attention({"": module}, lambda _, call: calls.append(call)):
-            yield
-    finally:
-        handle.remove()
+    with module.w_o.register_forward_hook(keep), watch_attention({"": module}, lambda _, call: calls.append(call)):
+        yield
 
 
 def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> list[Handle]:
@@ -222,26 +193,13 @@ def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> lis
 
 
 def _watch_add_norm(module: AddNorm, add: Add) -> list[Handle]:
-    norms: list[tuple[Tensor, Tensor]] = []
-    sums: list[tuple[Tensor, Tensor]] = []
-    added: list[Tensor] = []
+    parts = module.norm, module.add.dropout, module.add
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
-    def keep_norm(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
-        norms.append((args[0], output))
-        if module.post:
-            keep()
+    def keep(part: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[part] = args[0], output
+        if part is (module.norm if module.post else module.add):  # the last one
+            (unnormed, normed), (_, added), (x, total) = map(seen.pop, parts)
+            add(AddNormRecord(x, added, unnormed, normed, output=normed if module.post else total))
 
-    def keep_sum(_: nn.Module, args: tuple[Tensor, Tensor], output: Tensor) -> None:
-        sums.append((args[0], output))
-        if not module.post:
-            keep()
-
-    def keep() -> None:
-        (x, total), (unnormed, normed) = sums.pop(), norms.pop()
-        add(AddNormRecord(x, added.pop(), unnormed, normed, output=normed if module.post else total))
-
-    return [
-        module.norm.register_forward_hook(keep_norm),
-        module.add.dropout.register_forward_hook(_output(added.append)),
-        module.add.register_forward_hook(keep_sum),
-    ]
+    return [part.register_forward_hook(keep) for part in parts]

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, MoeConfig
-from dragoman.model.parts.attention import MultiHeadAttention
+from dragoman.model.parts.attention import MultiHeadAttention, Rotation
 from dragoman.model.parts.cache import Past, by_sentence
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.moe import Experts
@@ -93,17 +93,19 @@ class EncoderLayer(nn.Module):
         self.self_attention_norm = AddNorm(config)
         self.feed_forward_norm = AddNorm(config)
 
-    def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"]) -> Float[Tensor, "B S D"]:
-        """Every source position attends to all source positions of its sentence."""
+    def forward(
+        self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 #S S"], start: int | Rotation = 0
+    ) -> Float[Tensor, "B S D"]:
+        """Every source position attends to all source positions of its sentence, the first of which is `start`."""
         y = self.self_attention_norm.before(x)
-        x = self.self_attention_norm.after(x, self._self_attend(y, mask))
+        x = self.self_attention_norm.after(x, self._self_attend(y, mask, start))
 
         y = self.feed_forward_norm.before(x)
         return self.feed_forward_norm.after(x, self.feed_forward(y))
 
-    def _self_attend(self, y: Tensor, mask: Tensor) -> Tensor:
+    def _self_attend(self, y: Tensor, mask: Tensor, start: int | Rotation) -> Tensor:
         attention = self.self_attention
-        return attention(attention.queries(y), *attention.keys_values(y), mask)
+        return attention(attention.queries(y, start), *attention.keys_values(y, start), mask)
 
 
 class DecoderLayer(nn.Module):
@@ -128,8 +130,8 @@ class DecoderLayer(nn.Module):
         past: Past | None,
         memory: Memory,
         mask: Bool[Tensor, "#B 1 Q N"] | None,
-        memory_mask: Bool[Tensor, "B 1 1 S"],
-        start: int = 0,
+        memory_mask: Bool[Tensor, "B 1 #Q S"],
+        start: int | Rotation = 0,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
         """T new positions of R hypotheses, the first at position `start`; also returns `past` extended by them.
 
@@ -159,7 +161,7 @@ def masked_self_attention(
     past: Past | None,
     mask: Bool[Tensor, "#B 1 Q N"] | None,
     sentences: int,
-    start: int,
+    start: int | Rotation,
 ) -> tuple[Float[Tensor, "R T D"], Past]:
     """The self-attention of a decoder, section 3.2.3, and `past` extended by the new positions.
 

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
-from dragoman.model.parts.attention import MultiHeadAttention
+from dragoman.model.parts.attention import MultiHeadAttention, Rotation, rotation
 from dragoman.model.parts.cache import Lineage, Past, extend_lineage, step_mask
 from dragoman.model.parts.embedding import Embedding, LearnedPositions
 from dragoman.model.parts.network import EncoderDecoder, initialise_linear
 from dragoman.model.parts.norm import norm
+from dragoman.model.parts.rows import RowLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class DecoderState:
 
     memory: tuple[Memory, ...]
     """Per layer, the keys and values of the encoder's output: (B, H, S, K) and (B, H, S, W)."""
-    memory_mask: Bool[Tensor, "B 1 1 S"]
+    memory_mask: Bool[Tensor, "B 1 #S S"]
     """Which source positions may be seen."""
     past: tuple[Past, ...] = ()
     """Per layer, the keys and values of the target positions decoded so far; empty before the first."""
@@ -68,30 +69,45 @@ class Transformer(EncoderDecoder):
         initialise_linear(self.encoder)
         initialise_linear(self.decoder)
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> DecoderState:
-        """The state before the first target token: the memory, projected once for every decoder layer."""
-        x = self.source_embedding(src)
+    def encode(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 #S S"], layout: RowLayout | None = None
+    ) -> DecoderState:
+        """The state before the first target token: the memory, projected once for every decoder layer.
+
+        With a `layout` a row holds several sentences.
+        """
+        places = layout.source_places if layout else 0
+        x, start = self.source_embedding(src, places), self._start(places)
         for layer in cast("Iterable[EncoderLayer]", self.encoder):
-            x = layer(x, src_mask)
+            x = layer(x, src_mask, start)
         memory = self.encoder_norm(x)
         decoder = cast("Iterable[DecoderLayer]", self.decoder)
         return DecoderState(tuple(layer.project_memory(memory) for layer in decoder), src_mask)
 
     def decode_features(
-        self, tokens: Int[Tensor, "R T"], state: DecoderState
+        self, tokens: Int[Tensor, "R T"], state: DecoderState, layout: RowLayout | None = None
     ) -> tuple[Float[Tensor, "R T D"], DecoderState]:
+        """`decode` before the projection onto the vocabulary; with a `layout`, of rows as `encode` has had them."""
         length, width = tokens.size(1), tokens.size(0) // state.memory_mask.size(0)
-        x = self.target_embedding(tokens, state.position)
+        places = layout.target_places if layout else state.position
+        memory_mask = layout.memory_mask if layout else state.memory_mask
+        x, start = self.target_embedding(tokens, places), self._start(places)
         past_length = state.past[0].length if state.past else 0
         lineage = extend_lineage(state.lineage, past_length, width, length, state.memory_mask)
-        mask = step_mask(lineage, past_length, length, tokens.device)
+        mask = layout.target_mask if layout else step_mask(lineage, past_length, length, tokens.device)
         past: list[Past] = []
         for number, layer in enumerate(self.decoder):
             layer_past = state.past[number] if state.past else None
-            x, layer_past = layer(x, layer_past, state.memory[number], mask, state.memory_mask, state.position)
+            x, layer_past = layer(x, layer_past, state.memory[number], mask, memory_mask, start)
             past.append(layer_past)
         position = state.position + length
         return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
+
+    def _start(self, places: int | Int[Tensor, "B T"]) -> int | Rotation:
+        """What attention needs to know of positions: the first of them or, if they are rotated one by one, how."""
+        if isinstance(places, int):
+            return places
+        return rotation(places, self.config.d_k) if self.config.positions == "rotary" else 0
 
     def layers(self) -> Sequence[nn.Module]:
         return [*self.encoder, *self.decoder]

@@ -82,30 +82,26 @@ def lock_open_file(file: IO[bytes], path: Path) -> None:
 def restore(folder: Path) -> None:
     """Move `folder` back if a process was killed between the two renames of `atomic_folder`."""
     # `exists` is checked first because "." and "/" exist and have no name.
-    if not folder.exists() and _old(folder).exists():
+    if not folder.exists() and _beside(folder, "old").exists():
         try:
-            with locked(_lock_file(folder)):  # a concurrent writer between its two renames must not be disturbed
+            with locked(_beside(folder, "lock")):  # a concurrent writer between its two renames must not be disturbed
                 _restore(folder)
         except OSError as error:
             raise storage_error(folder, error) from None
 
 
 def _restore(folder: Path) -> None:
-    if _old(folder).exists() and not folder.exists():
-        _old(folder).rename(folder)
+    if _beside(folder, "old").exists() and not folder.exists():
+        _beside(folder, "old").rename(folder)
 
 
 def partial_folder(folder: Path) -> Path:
     """Where `atomic_folder` prepares `folder`: a fixed name, because several processes may write into it."""
-    return folder.with_name(f".{folder.name}.partial")
+    return _beside(folder, "partial")
 
 
-def _old(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.old")
-
-
-def _lock_file(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.lock")
+def _beside(folder: Path, kind: str) -> Path:
+    return folder.with_name(f".{folder.name}.{kind}")
 
 
 @contextmanager
@@ -120,8 +116,8 @@ def atomic_folder(folder: Path, also: str = "what was saved before is intact") -
         if folder.parent.exists() and not folder.parent.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(_lock_file(folder)):
-            yield from _replacing(folder, partial_folder(folder), _old(folder))
+        with locked(_beside(folder, "lock")):
+            yield from _replacing(folder, partial_folder(folder), _beside(folder, "old"))
     except OSError as error:
         raise storage_error(folder, error, f"; {also}") from None
 
@@ -169,11 +165,11 @@ def folder_next_to(target: Path) -> Iterator[Path]:
             raise storage_error(target, error) from None
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder, or a link in its place but not what the link names."""
-    if folder.is_symlink():
-        folder.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(path: Path) -> None:
+    """Remove a folder or a file, or a link in its place but not what the link names; nothing where it cannot be."""
+    with suppress(OSError):
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -183,11 +179,11 @@ def remove_folder(folder: Path) -> None:
     """
     folder = Path(os.path.abspath(folder))
     try:
-        with locked(_lock_file(folder)):
+        with locked(_beside(folder, "lock")):
             _restore(folder)
             partial = partial_folder(folder)
             _remove(partial)
-            _remove(_old(folder))  # or else it would be restored
+            _remove(_beside(folder, "old"))  # or else it would be restored
             folder.rename(partial)
             _flush(folder.parent)
             _remove(partial)
@@ -250,12 +246,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _partial_files([path]) as [partial]:
             partial.mkdir()  # fails if the name is taken, and so follows no link
-            try:
-                yield partial / path.name
-                _flush(partial / path.name)
-                (partial / path.name).replace(path)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
+            yield partial / path.name
+            _flush(partial / path.name)
+            (partial / path.name).replace(path)
     except OSError as error:
         raise storage_error(path, error) from None
 
@@ -323,8 +316,7 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield partials
     finally:
         for partial in partials:
-            with suppress(OSError):
-                partial.unlink()
+            _remove(partial)
 
 
 def _remove_stale(path: Path) -> None:
@@ -333,10 +325,7 @@ def _remove_stale(path: Path) -> None:
     with suppress(OSError):
         for other in path.parent.iterdir():
             if partial_name.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
-                if other.is_dir() and not other.is_symlink():
-                    shutil.rmtree(other, ignore_errors=True)
-                else:
-                    other.unlink()
+                _remove(other)
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

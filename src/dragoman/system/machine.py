@@ -26,8 +26,7 @@ def usable_processors() -> int:
 
 def processor_quota() -> float | None:
     """The processors whose time the container may use; None without a limit."""
-    known = [quota for files in CGROUP_QUOTAS if (quota := _quota(files)) is not None]
-    return min(known, default=None)
+    return min(filter(None, map(_quota, CGROUP_QUOTAS)), default=None)
 
 
 def _quota(files: Sequence[Path]) -> float | None:
@@ -40,8 +39,7 @@ def _quota(files: Sequence[Path]) -> float | None:
 
 def available_memory() -> int | None:
     """Free main memory in bytes, at most a container's limit; None where the system does not report it."""
-    known = [size for size in (_meminfo("MemAvailable"), memory_limit()) if size is not None]
-    return min(known, default=None)
+    return min((size for size in (_meminfo("MemAvailable"), memory_limit()) if size is not None), default=None)
 
 
 def total_memory() -> int | None:
@@ -51,8 +49,7 @@ def total_memory() -> int | None:
 
 def memory_limit() -> int | None:
     """The container's limit of memory in bytes; None without one."""
-    known = [size for size in map(_limit, CGROUP_LIMITS) if size is not None]
-    return min(known, default=None)
+    return min((size for size in map(_limit, CGROUP_LIMITS) if size is not None), default=None)
 
 
 def resident_memory() -> int | None:

@@ -46,6 +46,11 @@ def parse_json(content: str | bytes, *, finite: bool = True) -> Any:
         raise Malformed("not JSON: its brackets are nested too deeply") from None
 
 
+def json_lines(text: str) -> list[str]:
+    """The lines of JSON lines: they end at a line feed only, and U+2028 or U+0085 may stand in a text."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def parse_toml(content: str | bytes) -> dict[str, Any]:
     """The table of a TOML text. Raises Malformed, which names the line and shows it."""
     text = _text(content)

@@ -18,6 +18,7 @@ from dragoman.config import RunConfig
 from dragoman.data.batches.batch import Batch
 from dragoman.data.batches.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted, counted
+from dragoman.model.build import require_transformer
 from dragoman.model.lora import attach, load_merged
 from dragoman.model.parts.device import emulation_notice
 from dragoman.model.parts.network import EncoderDecoder
@@ -41,6 +42,7 @@ from dragoman.training.resume.checkpoint import (
 )
 from dragoman.training.resume.triggers import Triggers
 from dragoman.training.resume.validation import BestTracker, validation_loss
+from dragoman.training.update.device_step import DeviceStep, suits_the_device
 from dragoman.training.update.distributed import ProcessGroup, gather_full_state, load_parameters
 from dragoman.training.update.ema import MovingAverage
 from dragoman.training.update.gradient import GradientAccumulator, SplitsDoubled
@@ -66,8 +68,13 @@ class Trainer:
         device: torch.device,
         translate: Callable[[EncoderDecoder], TranslationScores] | None = None,
         group: ProcessGroup = ProcessGroup(),  # noqa: B008 - a frozen value
+        on_device: bool | None = None,
     ) -> None:
+        """`on_device`: whether updates are those of `DeviceStep`; None: wherever they can be."""
         train = config.train
+        if on_device is None:
+            on_device = suits_the_device(model, train, group, device)
+        stream.in_rows = on_device
         self.config, self.valid, self.group, self.stream = config, valid, group, stream
         self.updates = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
         self.position, self.skipped = stream.position, stream.skipped
@@ -84,8 +91,14 @@ class Trainer:
             attach(self.model, train)
             self.load_final = partial(load_merged, self.final, self.model, scale=train.lora_scale)
         self.gradient = GradientAccumulator(self.model, train, group, device)
-        self.optimizer = build_optimizer(self.model, train)
+        self.optimizer = build_optimizer(self.model, train, recordable=on_device)
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
+        self.device_step: DeviceStep | None = None
+        if on_device:
+            transformer = require_transformer(self.model, "a step on the device")
+            self.device_step = DeviceStep(transformer, self.gradient, self.optimizer, self.mean)
+        self.unread: list[Sequence[Batch]] = []  # the batches of updates whose loss the device still has
+        self.rate, self.norm = 0.0, 0.0
         if group.size > 1:  # the initial weights are equal, dropout differs
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
         self.tracker, self.triggers = BestTracker(train.watch), Triggers(train)
@@ -105,7 +118,11 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = self.triggers.saved = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
-        self.updates.load_state_dict(progress.position)
+        if progress.in_rows == self.stream.in_rows:
+            self.updates.load_state_dict(progress.position)
+        else:
+            self.updates.load_state_dict({**progress.position, "batch": 0})
+            self._notice("updates are made of other pairs than before: this part of the text begins again")
         self.position = self.stream.position
         self.tracker = BestTracker(**progress.tracker)
         lost = self._lost({*progress.validated, self.tracker.best_step})
@@ -186,6 +203,9 @@ class Trainer:
         train = self.config.train
         update = self.updates.next_update(self.accumulate)
         self.position, self.skipped = update.position, update.skipped
+        if self.device_step:
+            self._start_on_device(self.device_step, update)
+            return stopped()
         mine = self._backward(update)
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
         here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
@@ -195,22 +215,53 @@ class Trainer:
         if not math.isfinite(loss) or not math.isfinite(norm):
             ranks = [rank for rank, is_wrong in enumerate(wrong) if is_wrong]
             raise divergence(self.folder, self.step + 1, self.group, update.batches, loss, norm, ranks)
-        self.step, self.clock = self.step + 1, clock
-        rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
+        self.step, self.clock, self.norm = self.step + 1, clock, norm
+        self.rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self.rate
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.mean:
             self.mean.update(self.step)
-        self.target_tokens += update.target_tokens
         self.gradient.rebalance(update.target_tokens)
+        self._count(update, loss)
+        return stop > 0
+
+    def _start_on_device(self, step: DeviceStep, update: Update) -> None:
+        """`_update` without waiting for its result: `_read` has the loss, and an error of it, when it is needed."""
+        clock = self.seconds
+        rate = learning_rate(self.step + 1, self.config.model.d_model, self.config.train, clock / 60)
+        while True:
+            try:
+                step(update, rate, self.step + 1)
+                break
+            except SplitsDoubled as doubled:
+                self._notice(f"step {self.step + 1:,}: {doubled}")
+        self.step, self.clock, self.rate = self.step + 1, clock, rate
+        self.unread.append(update.batches)
+        self._count(update, 0.0)
+
+    def _count(self, update: Update, loss: float) -> None:
+        """The step that `update` made: its tokens and, if it is known, its summed loss; a report if one is due."""
+        self.target_tokens += update.target_tokens
         self.meter.add(loss, update.target_tokens, update.batches, update.divisor)
         for listener in self.listeners:
             listener.on_update(self.step)
-        if self.step % train.log_every == 0:
-            self._report(rate, norm)
-        return stop > 0
+        if self.step % self.config.train.log_every == 0:
+            self._read()
+            self._report()
+
+    def _read(self) -> None:
+        """Wait for the steps on the device. Raises DivergenceError for the first that went wrong."""
+        if not self.device_step or not self.unread:
+            return
+        before, unread = self.step - len(self.unread), self.unread
+        reading, self.unread = self.device_step.tally.read(), []
+        if wrong := reading.wrong:
+            batches = unread[wrong.update - 1]
+            raise divergence(self.folder, before + wrong.update, self.group, batches, wrong.loss, wrong.norm, [0])
+        self.norm = reading.norm
+        self.meter.add_loss(reading.loss)
 
     def _backward(self, update: Update) -> float:
         """The gradient of an update; while it runs out of memory, its batches are cut into more splits."""
@@ -224,12 +275,12 @@ class Trainer:
                 self.optimizer.zero_grad()
                 self._notice(f"step {self.step + 1:,}: {doubled}")
 
-    def _report(self, rate: float, norm: float) -> None:
+    def _report(self) -> None:
         report = StepReport(
             step=self.step,
             epoch=self.position.epoch,
-            learning_rate=rate,
-            gradient_norm=norm,
+            learning_rate=self.rate,
+            gradient_norm=self.norm,
             target_tokens=self.target_tokens,
             uneven_load=self.gradient.balance.uneven,
             **self.meter.read(self.seconds),
@@ -239,6 +290,7 @@ class Trainer:
 
     def _validate(self, counts: bool = True) -> None:
         """Measure, save and report; a score that does not count changes nothing in the run."""
+        self._read()
         paused = self.seconds
         loss, scores, value = self.group.broadcast(self._measure())
         best = counts and self.tracker.improves(value)
@@ -283,6 +335,7 @@ class Trainer:
             listener.on_notice(self.step, text)
 
     def _save(self) -> None:
+        self._read()  # no checkpoint has the weights of a step that went wrong
         keep = {*self.tracker.to_average(self.validated, self.config.train), self.tracker.best_step}
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
         progress = RunProgress(
@@ -300,6 +353,7 @@ class Trainer:
             torch.__version__,
             self.validated,
             self.gradient.balance.coefficients,
+            self.stream.in_rows,
         )
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean, self.run_files)
         self.triggers.saved = self.clock

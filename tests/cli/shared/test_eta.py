@@ -6,8 +6,8 @@ import pytest
 from rich.progress import Progress
 
 from dragoman.cli.shared.costs import estimate_lines
-from dragoman.cli.shared.course import Course
 from dragoman.cli.shared.eta import Clock, EtaColumn, duration, memory_size
+from dragoman.cli.shared.progress import Course
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.report.reports import StepReport
 

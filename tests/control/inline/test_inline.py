@@ -15,6 +15,7 @@ from dragoman.text.words.inline import Code, InlineText
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Candidate, Translation
 from dragoman.translator import Translator
+from nesting import is_nested
 
 WORDS = ["red", "dog", "3.5", "서울에서", "a.b", "don't", ",", "!", "%s", "日本", "—", "\u200b", "é", "हिन्दी"]
 SPACES = [" ", "", "  ", "\n", " \n\t", "\u2028", "\xa0"]
@@ -80,7 +81,7 @@ def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str])
     for translate in (by_words, other):
         [found] = by(translate, InlineItem(text))
         assert found.inline.counted_codes == text.counted_codes
-        assert found.inline.is_nested
+        assert is_nested(found.inline)
         positions = [code.position for code in found.inline.codes]
         assert positions == sorted(positions)
         assert all(0 <= position <= len(found.inline.text) for position in positions)
@@ -124,12 +125,12 @@ def test_deep_and_many_codes_end() -> None:
     deep = "<b>" * 3000 + "one" + "</b>" * 3000 + " two"
     wide = " ".join(f"<b>w{number}</b>" for number in range(1000))
     for found in translated(marked(deep), marked(wide)):
-        assert found.inline.is_nested
+        assert is_nested(found.inline)
 
 
 def test_crossing_spans_are_nested_and_flagged() -> None:
     [found] = translated(marked("<b>one <i>two</b> three</i> four"))
-    assert found.inline.is_nested
+    assert is_nested(found.inline)
     assert found.inline.counted_codes == marked("<b><i></b></i>").counted_codes
     assert [flag.kind for flag in found.translation.warnings] == ["markup"]
 
@@ -188,6 +189,6 @@ def test_codes_change_no_text_of_a_model(name: str) -> None:
     plain = translator.translate_inline([InlineText(text.text) for text in texts])
     assert [one.inline.text for one in found] == [one.inline.text for one in plain]
     assert [one.inline.counted_codes for one in found] == [text.counted_codes for text in texts]
-    assert all(one.inline.is_nested for one in found)
+    assert all(is_nested(one.inline) for one in found)
     assert found[1].inline.text == translator.translate(texts[1].text).text
     assert [one.inline for one in translator.stream_inline(iter(texts), window=1)] == [one.inline for one in found]

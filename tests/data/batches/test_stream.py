@@ -39,8 +39,15 @@ def data_of(*train: CorpusConfig, **changes: object) -> DataConfig:
     return DataConfig.model_validate({"train": train, "valid": train[0], **changes})
 
 
-def stream_of(data: DataConfig, tokenizer: Tokenizer, *, seed: int = 1, **changes: int) -> BatchStream:
-    return BatchStream(data, tokenizer, batch_tokens=60, seed=seed, **changes)
+def stream_of(
+    data: DataConfig, tokenizer: Tokenizer, *, seed: int = 1, in_rows: bool = False, **changes: int
+) -> BatchStream:
+    stream = BatchStream(data, tokenizer, batch_tokens=60, seed=seed, **changes)
+    stream.in_rows = in_rows
+    return stream
+
+
+padded_and_packed = pytest.mark.parametrize("in_rows", [False, True], ids=["padded", "packed"])
 
 
 def epoch(stream: BatchStream, number: int = 0) -> list[tuple[str, ...]]:
@@ -66,11 +73,14 @@ def same(a: Batch, b: Batch) -> bool:
     return a.locations == b.locations and a.src.equal(b.src) and a.tgt_in.equal(b.tgt_in) and a.tgt_out.equal(b.tgt_out)
 
 
+@padded_and_packed
 @pytest.mark.parametrize("buffer", [1, 7, 50, 1000], ids=lambda n: f"buffer {n}")
-def test_an_epoch_gives_every_pair_exactly_once(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
+def test_an_epoch_gives_every_pair_exactly_once(
+    tmp_path: Path, tokenizer: Tokenizer, buffer: int, in_rows: bool
+) -> None:
     data = data_of(corpus(tmp_path, "a.tsv", 50), shuffle_buffer=buffer)
     every = sorted(f"{tmp_path}/a.tsv:{n}" for n in range(1, 51))
-    for places in epochs(stream_of(data, tokenizer), 3):
+    for places in epochs(stream_of(data, tokenizer, in_rows=in_rows), 3):
         assert sorted(places) == every
 
 
@@ -94,9 +104,10 @@ def test_few_shapes_leave_a_pair_over_the_budget_alone(tmp_path: Path, tokenizer
     assert all(few.next_update(1).batches[0].src.size(0) == 1 for _ in range(9))
 
 
+@padded_and_packed
 @pytest.mark.parametrize("buffer", [8, 25])
 def test_never_more_than_the_buffer_is_in_memory(
-    tmp_path: Path, tokenizer: Tokenizer, buffer: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tokenizer: Tokenizer, buffer: int, in_rows: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = []
 
@@ -105,7 +116,8 @@ def test_never_more_than_the_buffer_is_in_memory(
         return tokenise(pairs, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(stream_module, "tokenise", watched)
-    epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 60), shuffle_buffer=buffer), tokenizer), 2)
+    data = data_of(corpus(tmp_path, "a.tsv", 60), shuffle_buffer=buffer)
+    epochs(stream_of(data, tokenizer, in_rows=in_rows), 2)
     assert max(sizes) == buffer
 
 
@@ -195,18 +207,21 @@ def test_text_without_a_remaining_pair_is_distinguished_from_text_that_is_too_lo
 # --- positions ---------------------------------------------------------------------------------------------------
 
 
+@padded_and_packed
 @pytest.mark.parametrize("buffer", [13, 1000], ids=["by parts", "whole"])
-def test_the_stream_resumes_exactly_from_every_position(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
+def test_the_stream_resumes_exactly_from_every_position(
+    tmp_path: Path, tokenizer: Tokenizer, buffer: int, in_rows: bool
+) -> None:
     first, second = corpus(tmp_path, "a.tsv", 30), corpus(tmp_path, "b.tsv", 10, weight=3.5)
     data = data_of(first, second, shuffle_buffer=buffer)
-    stream = stream_of(data, tokenizer)
+    stream = stream_of(data, tokenizer, in_rows=in_rows)
     states, batches = [stream.state_dict()], []
     for _ in range(30):
         batches += stream.next_update(1).batches
         states.append(stream.state_dict())
     assert stream.position.epoch >= 1
     for number, state in enumerate(states[:-1]):
-        resumed = stream_of(data, tokenizer)
+        resumed = stream_of(data, tokenizer, in_rows=in_rows)
         resumed.load_state_dict(state)
         assert all(
             same(a, b) for a, b in zip(batches[number : number + 4], resumed.next_update(4).batches, strict=False)

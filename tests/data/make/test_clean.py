@@ -317,8 +317,7 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     script.write_text(
         "import multiprocessing, time\n"
         "from dragoman.data.corpus.pair_block import PairBlock\n"
-        "from dragoman.data.make.clean import Judge\n"
-        "from dragoman.data.make.parallel import judged\n"
+        "from dragoman.data.make.clean import Judge, judged\n"
         "from dragoman.data.corpus.rules import Context\n"
         "def blocks():\n"
         "    while True:\n"

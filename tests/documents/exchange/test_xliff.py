@@ -12,6 +12,7 @@ from dragoman.documents.exchange import xliff
 from dragoman.documents.xml.elements import plain_text, read_elements
 from dragoman.errors import DataError
 from dragoman.text.words.inline import Code, InlineText
+from nesting import is_nested
 
 OLD = """<?xml version='1.0' encoding="UTF-8"?>\r
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\r
@@ -85,7 +86,7 @@ def test_units_of_2(tmp_path: Path) -> None:
     units = list(opened(tmp_path, NEW).units)
     assert [unit.source.text for unit in units] == ["Press the {name} key or quit.", "Done"]
     assert [code.kind for code in units[0].source.codes] == ["open", "close", "open", "close"]
-    assert units[0].source.is_nested
+    assert is_nested(units[0].source)
     assert units[0].max_length == 30
 
 

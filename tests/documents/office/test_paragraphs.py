@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from documents.packages import inline, shown
 from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Token, Words, analyse, translated
+from nesting import is_nested
 
 
 def drawn(tokens: list[Token]) -> str:
@@ -104,7 +105,7 @@ def test_a_translation_that_is_its_source_changes_nothing_but_the_edges_of_wrapp
     paragraph = analyse(tokens)
     if paragraph is None:
         return
-    assert paragraph.source.is_nested
+    assert is_nested(paragraph.source)
     assert (
         paragraph.source.text == paragraph.source.text.strip(" ")
         or "\n" in paragraph.source.text

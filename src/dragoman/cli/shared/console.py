@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,15 @@ def console() -> Console:
 def say(text: str = "", style: str | None = None) -> None:
     """Print one message."""
     console().print(text, style=style, markup=False, emoji=False)
+
+
+def print_table(rows: Sequence[Sequence[str]], numbers: bool = False) -> None:
+    """Rows of cells in aligned columns on stdout; with `numbers` all columns but the first end at their right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first, *others = zip(row, widths, strict=True)
+        cells = [cell.rjust(width) if numbers else cell.ljust(width) for cell, width in others]
+        print("  ".join([first[0].ljust(first[1]), *cells]).rstrip())
 
 
 def program() -> str:

@@ -24,7 +24,8 @@ def estimate_lines(estimate: Estimate) -> Iterator[str]:
         f"an epoch is {counted(max(1, round(estimate.steps_per_epoch)), 'step')}"
     )
     yield f"about {duration(estimate.seconds)} to step {estimate.steps:,}, {_epochs(estimate.epochs)}"
-    if estimate.max_minutes is None and (minutes := _suggestion(estimate)):
+    minutes = next((minutes for minutes in SUGGESTIONS if 60 * minutes < 0.7 * estimate.seconds), None)
+    if estimate.max_minutes is None and minutes:
         step = estimate.steps_within(minutes)
         yield f"train.max_minutes={minutes} would end it at step {step:,}, {_epochs(estimate.epochs_at(step))}"
     if first := estimate.first_score:
@@ -40,11 +41,6 @@ def estimated(config: RunConfig, reports: Sequence[CorpusReport], keys: Collecti
 
     say("timing some updates of each model")
     return estimate_presets(config, reports, keys)
-
-
-def as_json_object(preset: "PresetEstimate") -> dict[str, object]:
-    """A preset's estimate for a program."""
-    return {"model": preset.name, "is_own": preset.is_own, **preset.estimate.summary()}
 
 
 def preset_table(presets: Sequence["PresetEstimate"]) -> Iterator[str]:
@@ -68,10 +64,6 @@ def preset_table(presets: Sequence["PresetEstimate"]) -> Iterator[str]:
         timed = [preset for preset in presets if not preset.estimate.extrapolated]
         largest = max(timed, key=lambda preset: preset.estimate.parameters)
         yield f"~ not timed: from {computed.name} on, computed from {largest.name} by floating-point operations"
-
-
-def _suggestion(estimate: Estimate) -> int | None:
-    return next((minutes for minutes in SUGGESTIONS if 60 * minutes < 0.7 * estimate.seconds), None)
 
 
 def _epochs(epochs: float) -> str:

@@ -1,14 +1,12 @@
 """Translators for the command line: the engine that was asked for, and the keys of [decode] that were given."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from dragoman.cli.shared.console import program, say
-from dragoman.config import DecodeConfig
 from dragoman.config.file import parse_override
 from dragoman.config.sections.decode import Precision
 from dragoman.control.search.request import change_options
@@ -19,7 +17,6 @@ from dragoman.system.processes import retain_freed_memory
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
 from dragoman.translator import Translator
-from dragoman.workflows.lines.work import BundledTranslators
 
 
 @dataclass(frozen=True)
@@ -46,13 +43,13 @@ def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
 
 
 def load_translator(
-    models: Sequence[Path],
+    models: Path | Sequence[Path],
     choice: EngineChoice,
     changes: Mapping[str, Any],
     glossary: Glossary | TermBase | None = None,
 ) -> Translator:
     """The translator of a model, or of an ensemble of several, with changed keys of the first one's [decode]."""
-    bundle, *others = open_models(models, choice.base)
+    bundle, *others = open_models([models] if isinstance(models, Path) else models, choice.base)
     options = change_options(bundle.config.decode, changes)
     if isinstance(glossary, TermBase):
         glossary = glossary.glossary(bundle.config.project.source, bundle.config.project.target)
@@ -79,22 +76,3 @@ def load_translator(
         if rounded and (notice := emulation_notice(rounded, "decode.precision")):
             say(f"dragoman: {notice}")
     return translator
-
-
-def bundled_translators(
-    choice: EngineChoice,
-    changes: Mapping[str, Any],
-    glossary: Glossary | TermBase | None,
-    to: str | None,
-    from_: str | None,
-    notice: Callable[[str], None],
-) -> BundledTranslators:
-    """The translators of the bundled models, each loaded as `load_translator` does when it is first used."""
-    load = partial(_load_bundled, choice, changes, glossary)
-    return BundledTranslators(load, change_options(DecodeConfig(), changes), glossary, to, from_, notice)
-
-
-def _load_bundled(
-    choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | TermBase | None, folder: Path
-) -> Translator:
-    return load_translator([folder], choice, changes, glossary)

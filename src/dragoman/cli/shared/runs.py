@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from dragoman.cli.shared.console import print_json, program, say
@@ -46,11 +45,11 @@ def print_result(schema: str, result: TrainResult) -> None:
     print_json(
         {
             "schema": schema,
-            "model": str(result.model_path),
-            "outcome": asdict(result.outcome),
+            "model": result.model_path,
+            "outcome": result.outcome,
             "scores": [plain(score) for score in result.scores],
             "copying": [plain(score) for score in result.copying],
-            "fine_tuning": result.fine_tuning and asdict(result.fine_tuning),
+            "fine_tuning": result.fine_tuning,
             "estimate": result.estimate and result.estimate.summary(),
         }
     )

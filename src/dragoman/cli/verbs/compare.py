@@ -1,28 +1,18 @@
 """`dragoman compare`: train what is not trained, print a table, write a page."""
 
-from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import print_json, print_table, say
 from dragoman.errors import Interrupted
 
 if TYPE_CHECKING:
     from dragoman.workflows.compare.result import ComparedRun, RunComparison
 
 COLUMNS = ("system", "architecture", "M params", "updates", "minutes", "operations", "tokens/s", "BLEU", "chrF")
-
-
-class Equal(StrEnum):
-    """What the systems have in common."""
-
-    flops = "flops"
-    minutes = "minutes"
-    updates = "updates"
-    parameters = "parameters"
 
 
 @app.command()
@@ -32,7 +22,8 @@ def compare(
         typer.Argument(help="Configurations, or folders of finished runs; the first is the baseline.", metavar="RUN"),
     ],
     equal: Annotated[
-        Equal | None, typer.Option(help="Give the others the budget of the first: what they have in common.")
+        Literal["flops", "minutes", "updates", "parameters"] | None,
+        typer.Option(help="Give the others the budget of the first: what they have in common."),
     ] = None,
     page: Annotated[Path, typer.Option("--output", "-o", help="The page that it writes.")] = Path("compare.html"),
     tokenize: Annotated[str | None, typer.Option(help="Tokeniser of sacreBLEU for BLEU.")] = None,
@@ -42,7 +33,6 @@ def compare(
 
     Configurations are trained first, interrupted ones resumed. A table here, and a page with curves and attention.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.cli.shared.progress import Display
     from dragoman.system.files import refuse_unwritable_file
     from dragoman.workflows.compare.compare import compare_runs
@@ -52,9 +42,7 @@ def compare(
     refuse_unwritable_file(page)
     try:
         with Display() as display:
-            result = compare_runs(
-                runs, equal=equal.value if equal else None, page=page, tokenize=tokenize, listeners=[display]
-            )
+            result = compare_runs(runs, equal=equal, page=page, tokenize=tokenize, listeners=[display])
     except Interrupted as stopped:
         raise Interrupted(str(stopped).replace("continue with --resume", "the same command continues")) from None
     if as_json:
@@ -64,7 +52,7 @@ def compare(
                 "equal": result.equal,
                 "lines": len(result.test_set.sources),
                 "runs": [_facts(run) for run in result.runs],
-                "tests": asdict(result.tests),
+                "tests": result.tests,
             }
         )
     else:
@@ -75,12 +63,7 @@ def compare(
 def _print_table(result: "RunComparison") -> None:
     from dragoman.cli.shared.reports import print_comparison
 
-    rows = [COLUMNS, *map(_row, result.runs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        first, *others = zip(row, widths, strict=True)
-        cells = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-        print("  ".join(cells).rstrip())
+    print_table([COLUMNS, *map(_row, result.runs)], numbers=True)
     print()
     print_comparison(result.tests)
 
@@ -104,13 +87,13 @@ def _facts(run: "ComparedRun") -> dict[str, object]:
 
     return {
         "name": run.name,
-        "folder": str(run.folder),
+        "folder": run.folder,
         "architecture": run.architecture,
         "parameters": run.parameters,
-        "cost": asdict(run.cost),
+        "cost": run.cost,
         "target_tokens_per_second": run.target_tokens_per_second,
         "lines_per_second": run.lines_per_second,
         "scores": [plain(score) for score in run.scores],
-        "by_length": [asdict(part) for part in run.by_length],
-        "chains": [asdict(chain) for chain in run.chains],
+        "by_length": run.by_length,
+        "chains": run.chains,
     }

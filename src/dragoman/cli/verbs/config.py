@@ -1,12 +1,12 @@
 """`dragoman config`: the documentation of configuration keys in the terminal."""
 
 import textwrap
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import print_json
 
 WIDTH = 100
 
@@ -17,12 +17,11 @@ def config(
     as_json: Json = False,
 ) -> None:
     """Explain the keys of the configuration."""
-    from dragoman.cli.shared.console import print_json
     from dragoman.config.reference import find, keys
 
     rows = find(key) if key else keys()
     if as_json:
-        print_json({"schema": "dragoman.config/1", "keys": [asdict(row) for row in rows]})
+        print_json({"schema": "dragoman.config/1", "keys": rows})
         return
     for row in rows:
         print(

@@ -1,13 +1,14 @@
 """`dragoman data check | clean | split | mix | convert`: report on the text of a run, repair it, split or mix it."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.shared.arguments import Config, Json, Overrides, Source, app, split_keys
+from dragoman.cli.shared.console import facts_of, print_json, program, say
 from dragoman.errors import ConfigError, DataError
+from dragoman.system.processes import sigterm_interrupts
 
 data_app = typer.Typer(help="Check, clean, split and mix parallel text.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
@@ -34,13 +35,12 @@ def check(
     All of them are counted in one run, each with its share and first location; nothing is changed. Thresholds are those
     of [data.clean], which `data clean` uses too.
     """
-    from dragoman.cli.shared.console import print_json, program, say
-    from dragoman.cli.shared.costs import as_json_object, estimated, preset_table
+    from dragoman.cli.shared.costs import estimated, preset_table
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import say_reports, shown
     from dragoman.config.file import read_config
     from dragoman.data.corpus.report import problems, require_usable
-    from dragoman.system.files import refuse_unwritable_file, storage_error
+    from dragoman.system.files import refuse_unwritable_file
     from dragoman.workflows.data.check import check_data
     from dragoman.workflows.data.check_page import refuse_other_file, write_page
 
@@ -51,14 +51,12 @@ def check(
     with Display() as display:
         reports = check_data(run, [display])
     if html:
-        try:
-            write_page(html, run.project.name, reports)
-        except OSError as error:
-            raise storage_error(html, error) from None
+        write_page(html, run.project.name, reports)
     usable = all(report.usable for report in reports)
     presets = estimated(run, reports, keys) if estimate and usable else []
     if as_json:
-        costs = {"estimates": [as_json_object(preset) for preset in presets]} if estimate else {}
+        rows = [{"model": preset.name, "is_own": preset.is_own, **preset.estimate.summary()} for preset in presets]
+        costs = {"estimates": rows} if estimate else {}
         print_json({"schema": "dragoman.data.check/2", "usable": usable, "corpora": reports, **costs})
     else:
         say_reports(reports)
@@ -92,11 +90,9 @@ def clean(
     The rules and thresholds are [data.clean] of the configuration. Cleaned files have the names of the given ones;
     rejects.jsonl has what was removed, with line and reasons.
     """
-    from dragoman.cli.shared.console import facts_of, print_json, program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import percent, shown
     from dragoman.config.file import load_config
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.data.clean import clean_data
 
     target, keys = _target_and_keys(rest)
@@ -143,10 +139,8 @@ def split(
 
     The files are those that the configuration names. Repeats of a sentence stay together, near-duplicates too.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.cli.shared.reports import shown
     from dragoman.config.file import load_config
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.data.check import REJECTS, split_data, split_parts
 
     target, keys = _target_and_keys(rest)
@@ -173,16 +167,14 @@ def mix(config: Config, overrides: Overrides = None, force: Force = False, as_js
 
     Reads the corpora of [data.mix], with their weights and tags; writes the first corpus of data.train, shuffled.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.config.file import load_config
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.data.mix import mix_data
 
     with sigterm_interrupts(), Display() as display:
         result = mix_data(load_config(config, overrides or []), force=force, listeners=[display])
     if as_json:
-        print_json({"schema": "dragoman.data.mix/1", **asdict(result)})
+        print_json({"schema": "dragoman.data.mix/1", **facts_of(result)})
         return
     for corpus in result.corpora:
         share = 100 * corpus.mixed / max(result.pairs, 1)
@@ -204,15 +196,13 @@ def convert(
 
     Inline codes are left out; of PO and XLIFF files only finished translations are taken.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.cli.shared.reports import shown
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.data.convert import convert_data
 
     with sigterm_interrupts():
         result = convert_data(files, output, source=source, target=target, force=force)
     if as_json:
-        print_json({"schema": "dragoman.data.convert/1", **asdict(result)})
+        print_json({"schema": "dragoman.data.convert/1", **facts_of(result)})
         return
     for name, count in result.files.items():
         say(f"{count:>12,}  {'pair' if count == 1 else 'pairs'}  {shown(name)}")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import app
+from dragoman.cli.shared.console import program, say
 from dragoman.errors import Interrupted
 
 
@@ -21,7 +22,6 @@ def demo(
 
     English → Korean in about five minutes, without a network: check, learn the tokenizer, train, score, translate.
     """
-    from dragoman.cli.shared.console import program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.demo import run_demo
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first
+from dragoman.cli.shared.console import program, say
 from dragoman.errors import ConfigError
 
 
@@ -27,7 +28,6 @@ def distill(
 
     The teacher, -m, translates the training text; the student learns from that and is tested on the human references.
     """
-    from dragoman.cli.shared.console import program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.runs import print_result, read_resumable
     from dragoman.config.file import read_config

@@ -1,12 +1,12 @@
 """`dragoman doctor`: what this machine has, what is missing, and the command that provides it."""
 
 import textwrap
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import print_json
 
 WIDTH = 80
 SIGNS = {"ok": " ", "note": "-", "fault": "!"}
@@ -18,14 +18,12 @@ def doctor(as_json: Json = False) -> None:
 
     Processor, memory, GPU, versions, models; for what is missing, the command that provides it.
     """
-    from dragoman.cli.shared.console import print_json
     from dragoman.workflows.doctor import diagnose, is_usable
 
     findings = diagnose(Path.cwd())
     usable = is_usable(findings)
     if as_json:
-        facts = [asdict(finding) for finding in findings]
-        print_json({"schema": "dragoman.doctor/1", "usable": usable, "findings": facts})
+        print_json({"schema": "dragoman.doctor/1", "usable": usable, "findings": findings})
     else:
         for finding in findings:
             first = f"{SIGNS[finding.state]} {finding.name:15} "

@@ -1,6 +1,7 @@
 """`dragoman documents`: the formats of documents that `dragoman translate` reads and writes."""
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import print_json, print_table, program, say
 
 KEEPS = {"bytes": "every byte around the text", "tree": "everything around the text, as its parser reads it"}
 
@@ -8,7 +9,6 @@ KEEPS = {"bytes": "every byte around the text", "tree": "everything around the t
 @app.command()
 def documents(as_json: Json = False) -> None:
     """List the formats of documents that `translate` reads and writes."""
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.documents.formats import KINDS
 
     extras = ["dragoman[documents]" if kind.needs else "" for kind in KINDS]
@@ -22,7 +22,5 @@ def documents(as_json: Json = False) -> None:
     rows = [("format", "file names", "what stays", "needs")]
     for kind, extra in zip(KINDS, extras, strict=True):
         rows.append((kind.name, " ".join(kind.suffixes), KEEPS.get(kind.keeps, kind.keeps), extra))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(rows)
     say(f"`{program()} translate FILE -o OUT` translates one; `{program()} translate FOLDER -o FOLDER` all below it.")

@@ -1,35 +1,20 @@
 """`dragoman evaluate`: scores of models and of finished translations on a test set."""
 
 import math
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.shared.arguments import (
-    MODEL_HELP,
-    Base,
-    Beam,
-    Device,
-    Engine,
-    From,
-    Json,
-    Penalty,
-    Precision,
-    SearchKeys,
-    Source,
-    Threads,
-    To,
-    app,
-    search_keys,
-    verb_of,
-)
+from dragoman.cli.shared import arguments as args
+from dragoman.cli.shared.console import facts_of, print_json, say
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.cli.shared.loading import EngineChoice
+    from dragoman.translator import Translator
     from dragoman.workflows.evaluate.evaluate import Evaluation
     from dragoman.workflows.evaluate.robustness import Robustness
 
@@ -38,14 +23,14 @@ if TYPE_CHECKING:
 class EvaluateOptions:
     """The arguments of the verb."""
 
-    source: Source
+    source: args.Source
     rest: Annotated[
         list[str] | None,
         typer.Argument(help="Their reference translations, line by line; then keys.", metavar="REFERENCE KEY=VALUE"),
     ] = None
     models: Annotated[
         list[Path] | None,
-        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble, or see --compare."),
+        typer.Option("--model", "-m", help=f"{args.MODEL_HELP} Several form an ensemble, or see --compare."),
     ] = None
     compare: Annotated[
         bool, typer.Option("--compare", help="Evaluate each model by itself, with paired tests against the first.")
@@ -60,10 +45,10 @@ class EvaluateOptions:
         bool,
         typer.Option("--score", help="Do not translate: print log P (nats) of each reference, one line per pair."),
     ] = False
-    to: To = None
-    from_: From = None
-    beam: Beam = None
-    length_penalty: Penalty = None
+    to: args.To = None
+    from_: args.From = None
+    beam: args.Beam = None
+    length_penalty: args.Penalty = None
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None
     suite: Annotated[
         str | None,
@@ -74,22 +59,24 @@ class EvaluateOptions:
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print sacreBLEU's signature of each score.")] = False
-    options: SearchKeys = None
-    engine: Engine = "auto"
-    device: Device = "auto"
-    precision: Precision = "auto"
-    threads: Threads = None
-    base: Base = None
-    as_json: Json = False
+    options: args.SearchKeys = None
+    engine: args.Engine = "auto"
+    device: args.Device = "auto"
+    precision: args.Precision = "auto"
+    threads: args.Threads = None
+    base: args.Base = None
+    as_json: args.Json = False
 
-    def choice(self) -> "EngineChoice":
-        from dragoman.cli.shared.loading import EngineChoice
+    def translator(self, models: Sequence[Path], changes: Mapping[str, Any]) -> "Translator":
+        """The translator of a model, or of an ensemble of several."""
+        from dragoman.cli.shared.loading import EngineChoice, load_translator
 
-        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+        choice = EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+        return load_translator(models, choice, changes)
 
 
-@app.command()
-@verb_of(EvaluateOptions)
+@args.app.command()
+@args.verb_of(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
     """Score models on a test set.
 
@@ -108,7 +95,7 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.score:
         for name in [name for name, value in translating.items() if value]:
             raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
-    paths, keys = search_keys(options.rest, 1, "SOURCE REFERENCE")
+    paths, keys = args.search_keys(options.rest, 1, "SOURCE REFERENCE")
     reference = paths[0] if paths else None
     search = [*keys, *(options.options or ())]
     changed = changes(search, beam=options.beam, length_penalty=options.length_penalty)
@@ -126,7 +113,6 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Translate, score, print."""
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.output import STDOUT, destination, refuse_unwritable
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate import evaluate as workflow
@@ -151,7 +137,7 @@ def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[st
         files = [(str(path), workflow.read_translations(path, test_set)) for path in translations]
         systems: dict[str, Any] = {}
         for models in _systems(options):
-            translator = load_translator(models, options.choice(), changed).to(options.to, options.from_)
+            translator = options.translator(models, changed).to(options.to, options.from_)
             name = workflow.unused(" + ".join(map(str, models)), systems)
             systems[name] = workflow.translate_all(translator, test_set.sources, listener)
         for name, lines in files:
@@ -175,7 +161,6 @@ def _systems(options: EvaluateOptions) -> list[list[Path]]:
 
 
 def _print(options: EvaluateOptions, evaluation: "Evaluation") -> None:
-    from dragoman.cli.shared.console import print_json
     from dragoman.cli.shared.reports import plain, print_comparison, print_scores
 
     if not options.as_json:
@@ -192,14 +177,12 @@ def _print(options: EvaluateOptions, evaluation: "Evaluation") -> None:
         "copying": [plain(score) for score in evaluation.copying],
     }
     if evaluation.comparison:
-        record["comparison"] = asdict(evaluation.comparison)
+        record["comparison"] = evaluation.comparison
     print_json(record)
 
 
 def _print_log_probs(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """log P of each reference given its source, one line per pair, and the mean per token."""
-    from dragoman.cli.shared.console import print_json, say
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.progress import Display
     from dragoman.data.corpus.corpus import read_pairs
     from dragoman.text.words.lines import WINDOW
@@ -211,7 +194,7 @@ def _print_log_probs(options: EvaluateOptions, reference: Path | None, changed: 
     pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(options.source, reference))]
     if not pairs:
         raise DataError(f"{options.source}: no lines; a test set needs text")
-    translator, rows = load_translator(options.models, options.choice(), changed), list[list[float]]()
+    translator, rows = options.translator(options.models, changed), list[list[float]]()
     translator = translator.to(options.to, options.from_).to(texts=[source for source, _ in pairs])
     with Display() as display:
         progress = Listeners([display]).counter("scoring", "pairs", len(pairs))
@@ -235,14 +218,12 @@ def _finite(value: float) -> float | None:
 
 def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Print what the suite of robustness measures of one system, as a table or JSON."""
-    from dragoman.cli.shared.console import facts_of, print_json
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate.robustness import evaluate_robustness
 
     if not options.models:
         raise ConfigError("--suite robust: needs a model; give it with -m")
-    translator = load_translator(options.models, options.choice(), changed)
+    translator = options.translator(options.models, changed)
     with Display() as display:
         result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
     if options.as_json:
@@ -255,7 +236,6 @@ def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, chang
 
 def _print_robustness(result: "Robustness") -> None:
     """One row for each kind of change, then the one number. It is data: stdout."""
-    from dragoman.cli.shared.console import say
     from dragoman.workflows.evaluate.robustness import DEFINITION
 
     width = max(len(row.kind) for row in result.rows)

@@ -1,12 +1,12 @@
 """`dragoman export`: convert a model to CTranslate2, show what was verified, print the next commands."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.shared.arguments import Base, Json, OptionalModel, app, model_first, search_keys
+from dragoman.cli.shared.console import print_json, program, say
 from dragoman.errors import ConfigError
 
 
@@ -38,7 +38,6 @@ def export(
     An export translates faster. It is verified before it is written: float32 against the model's own log P and
     translations, int8 by BLEU.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.cli.shared.loading import changes
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.models.export import export as run
@@ -64,10 +63,10 @@ def export(
         print_json(
             {
                 "schema": "dragoman.export/1",
-                "model": str(result.model_path),
+                "model": result.model_path,
                 "export": result.name,
-                "float32": asdict(result.float32),
-                "verdict": asdict(result.verdict),
+                "float32": result.float32,
+                "verdict": result.verdict,
             }
         )
     say(

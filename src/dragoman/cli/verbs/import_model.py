@@ -1,13 +1,14 @@
 """`dragoman import`: read a model of another toolkit, show what was verified, print the next commands."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import print_json, program, say
 from dragoman.errors import ConfigError
+from dragoman.system.processes import sigterm_interrupts
 
 
 @app.command("import")
@@ -43,9 +44,7 @@ def import_model(
     OPUS-MT and other MarianMT folders, M2M-100 and NLLB, Marian's .npz, CTranslate2 folders, .argosmodel packages. The
     model is verified and tried before it is written: on SOURCE REFERENCE, or on the embedded text (English, Korean).
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.cli.shared.progress import Display
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.importing.import_model import import_model as run
     from dragoman.workflows.models.origin import licence
 
@@ -70,12 +69,12 @@ def import_model(
         print_json(
             {
                 "schema": "dragoman.import/1",
-                "model": str(result.model_path),
+                "model": result.model_path,
                 "origin": origin.facts(),
                 "trial": result.trial and result.trial.facts(),
                 "scores": [{"metric": score.name, "value": score.value} for score in result.scores],
                 "copying": [{"metric": score.name, "value": score.value} for score in result.copying],
-                "export": result.export and {"name": result.export.name, "verdict": asdict(result.export.verdict)},
+                "export": result.export and {"name": result.export.name, "verdict": result.export.verdict},
             }
         )
     say(f"The model is in {output}. Licence: {licence(origin.facts())}.")

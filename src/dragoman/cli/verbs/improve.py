@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first, split_keys
+from dragoman.cli.shared.console import print_json, program, say
 from dragoman.errors import ConfigError
+from dragoman.system.processes import sigterm_interrupts
 
 if TYPE_CHECKING:
     from dragoman.workflows.improve.check import ImproveResult
@@ -49,9 +50,7 @@ def improve(
     The model is fine-tuned on the corrections with a replay of other text, exported, and compared with the version
     before. If the test set drops below its confidence interval, nothing is written and the exit code is 6.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.cli.shared.progress import Display
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.improve.improve import improve as run
 
     folder, rest = model_first(model, arguments)
@@ -96,8 +95,8 @@ def _facts(result: "ImproveResult") -> dict[str, object]:
     """The result as one JSON object, without the texts, which are on the page."""
     return {
         "schema": "dragoman.improve/1",
-        "model": str(result.model_path),
-        "page": str(result.page),
+        "model": result.model_path,
+        "page": result.page,
         "corrections": result.corrections,
         "held_out": result.held_out,
         "left_out": [{"where": example.correction.where, "kind": example.kind} for example in result.left_out],
@@ -108,7 +107,7 @@ def _facts(result: "ImproveResult") -> dict[str, object]:
                 "sentences": len(text.sources),
                 "changed": text.changed,
                 "right": text.right,
-                "metrics": [asdict(metric) for metric in text.metrics],
+                "metrics": text.metrics,
             }
             for text in result.texts
         ],

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import app
+from dragoman.cli.shared.console import program, say
 from dragoman.errors import ConfigError
 
 
@@ -25,7 +26,6 @@ def init(
     base: Annotated[Path | None, typer.Option("--from", help="Model to fine-tune: defaults for little text.")] = None,
 ) -> None:
     """Write a commented configuration, NAME/run.toml."""
-    from dragoman.cli.shared.console import program, say
     from dragoman.workflows.train.project import init_project
 
     folder, corpus = Path(name), text or []

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Database, Json, State, app
+from dragoman.cli.shared.console import facts_of, print_json, say
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def create(
     As soon as there is a key, requests need one, unless the service was started with --no-auth.
     """
     from dragoman.bundle import read_manifest
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.installed import resolve_model
 
     folders = [resolve_model(model) for model in models or ()]
@@ -71,7 +70,7 @@ def create(
             expires=None if days is None else time.time() + 86_400 * days,
         )
     if as_json:
-        print_json({"schema": "dragoman.keys.create/1", "key": text, **asdict(key)})
+        print_json({"schema": "dragoman.keys.create/1", "key": text, **facts_of(key)})
     else:
         print(text)  # data: stdout
         say(f"{key.name}: keep it, it is not shown again; send it as: Authorization: Bearer {text[:6]}…")
@@ -80,12 +79,10 @@ def create(
 @keys_app.command("list")
 def list_keys(state: State = None, database: Database = None, as_json: Json = False) -> None:
     """Print the keys: names, limits and use, never the keys themselves."""
-    from dragoman.cli.shared.console import print_json, say
-
     with _opened(state, database) as store:
         uses = [(key, store.used_today(key.id)) for key in store.list()]
     if as_json:
-        facts = [{**asdict(key), "used_today": used} for key, used in uses]
+        facts = [{**facts_of(key), "used_today": used} for key, used in uses]
         print_json({"schema": "dragoman.keys.list/1", "keys": facts})
         return
     for key, used in uses:
@@ -102,12 +99,10 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """Revoke a key: within seconds no service accepts it."""
-    from dragoman.cli.shared.console import print_json, say
-
     with _opened(state, database) as store:
         key = store.revoke(name)
     if as_json:
-        print_json({"schema": "dragoman.keys.revoke/1", **asdict(key)})
+        print_json({"schema": "dragoman.keys.revoke/1", **facts_of(key)})
         return
     say(f"{key.name}: revoked; services stop accepting it within seconds")
 
@@ -136,10 +131,8 @@ def _opened(state: Path | None, database: str | None) -> Iterator["KeyStore"]:
     from dragoman.serve.store.keys import KeyStore
     from dragoman.serve.store.state import ServiceState, state_folder
 
-    service_state = ServiceState(state or state_folder(), database)
-    store = KeyStore(service_state.database)
-    try:
+    with (
+        closing(ServiceState(state or state_folder(), database)) as service_state,
+        closing(KeyStore(service_state.database)) as store,
+    ):
         yield store
-    finally:
-        store.close()
-        service_state.close()

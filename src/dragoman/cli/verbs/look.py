@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.shared.arguments import (
-    Base,
-    Beam,
-    Json,
-    Model,
-    Penalty,
-    Threads,
-    To,
-    app,
-    decode_keys,
-    split_keys,
-    verb_of,
-)
+from dragoman.cli.shared import arguments as args
+from dragoman.cli.shared.console import Output, print_json, say
 from dragoman.errors import ConfigError, DataError, ModelError
 
 if TYPE_CHECKING:
@@ -33,12 +22,12 @@ IN_TERMINAL, IN_JSON = 3, 10
 class LookOptions:
     """The arguments of the verb."""
 
-    model: Model
+    model: args.Model
     arguments: Annotated[list[str], typer.Argument(help="One sentence.", metavar="TEXT KEY=VALUE")]
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
     ] = None
-    to: To = None
+    to: args.To = None
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None
     run: Annotated[
@@ -47,32 +36,31 @@ class LookOptions:
     layers: Annotated[
         str, typer.Option(help="Layers to show in full on the page of a large model, from 1, e.g. 2,5.")
     ] = ""
-    beam: Beam = None
-    length_penalty: Penalty = None
-    threads: Threads = None
-    base: Base = None
-    as_json: Json = False
+    beam: args.Beam = None
+    length_penalty: args.Penalty = None
+    threads: args.Threads = None
+    base: args.Base = None
+    as_json: args.Json = False
 
 
-@app.command()
-@verb_of(LookOptions)
+@args.app.command()
+@args.verb_of(LookOptions)
 def look(options: LookOptions) -> None:
     """Show how a model translates your sentence, step by step.
 
     Prints the probability of each piece and its alternatives; --html shows every quantity behind them.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.cli.shared.loading import changes
     from dragoman.config.file import build_section
     from dragoman.installed import resolve_model
     from dragoman.installed.opening import open_models
     from dragoman.translator import GLOSSARY
 
-    texts, keys = split_keys(options.arguments)
+    texts, keys = args.split_keys(options.arguments)
     if len(texts) != 1:
         raise ConfigError("look: give one sentence, in quotes")
     layers = _numbers(options.layers)
-    changed = changes(decode_keys(keys), beam=options.beam, length_penalty=options.length_penalty)
+    changed = changes(args.decode_keys(keys), beam=options.beam, length_penalty=options.length_penalty)
     _refuse_outputs(options, layers)
     if len(texts[0].strip().splitlines()) > 1:
         raise DataError("look: takes one sentence, without line breaks; give one line")
@@ -149,7 +137,6 @@ def _numbers(layers: str) -> tuple[int, ...]:
 def _write_page(
     html: Path, options: LookOptions, layers: tuple[int, ...], text: str, inspection: "BundleInspection"
 ) -> None:
-    from dragoman.cli.shared.console import say
     from dragoman.inspection.checkpoints import across_checkpoints
 
     views = None
@@ -166,8 +153,6 @@ def _print(inspection: "Inspection") -> None:
     """Print the translation piece by piece, then the other hypotheses of the search."""
     from rich.table import Table
     from rich.text import Text
-
-    from dragoman.cli.shared.console import Output
 
     out = Output(highlight=False, markup=False, emoji=False)
     out.print(Text(_printable(inspection.source)), soft_wrap=True)

@@ -1,12 +1,12 @@
 """`dragoman memory …`: translation memories, filled, exported and described."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.console import facts_of, print_json, program, say
 
 memory_app = typer.Typer(help="Keep confirmed translations and use them again.", no_args_is_help=True)
 app.add_typer(memory_app, name="memory")
@@ -27,12 +27,11 @@ def add(
     Of PO and XLIFF files only finished translations are taken; a corrected OUT.review.tsv is read as it is. A memory
     that does not exist is made.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.workflows.documents.memory import add_to_memory
 
     result = add_to_memory(memory, files, source=source, target=target)
     if as_json:
-        print_json({"schema": "dragoman.memory.add/1", **asdict(result)})
+        print_json({"schema": "dragoman.memory.add/1", **facts_of(result)})
         return
     for name, count in result.files.items():
         say(f"{count:>12,}  {'pair' if count == 1 else 'pairs'}  {name}")
@@ -50,13 +49,12 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write the units of a memory as TMX or TSV."""
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.errors import counted
     from dragoman.workflows.documents.memory import export_memory
 
     result = export_memory(memory, output, source=source, target=target, force=force)
     if as_json:
-        print_json({"schema": "dragoman.memory.export/1", **asdict(result)})
+        print_json({"schema": "dragoman.memory.export/1", **facts_of(result)})
         return
     say(f"{output}: {counted(sum(result.files.values()), 'pair')}")
 
@@ -64,14 +62,12 @@ def export(
 @memory_app.command("stats")
 def stats(memory: Memory, as_json: Json = False) -> None:
     """Print the languages and the number of units of a memory."""
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.errors import counted
     from dragoman.memory import contents
 
     pairs = contents(memory)
     if as_json:
-        facts = [asdict(pair) for pair in pairs]
-        print_json({"schema": "dragoman.memory.stats/1", "memory": str(memory), "pairs": facts})
+        print_json({"schema": "dragoman.memory.stats/1", "memory": memory, "pairs": pairs})
         return
     for pair in pairs:
         first, last = pair.first[:10], pair.last[:10]

@@ -1,5 +1,11 @@
 """`dragoman serve`: the service on a port, with one line of log per request on stderr."""
 
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -7,18 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dragoman.cli.shared.arguments import (
-    MODEL_HELP,
-    Database,
-    Memory,
-    RayAddress,
-    State,
-    Threads,
-    app,
-    bytes_of,
-    refuse_useless,
-    verb_of,
-)
+from dragoman.cli.shared import arguments as args
+from dragoman.cli.shared.console import say
 
 if TYPE_CHECKING:
     from dragoman.serve.replicas.options import ServeOptions
@@ -30,7 +26,9 @@ class ServeArguments:
 
     models: Annotated[
         list[Path] | None,
-        typer.Option("--model", "-m", help=f"{MODEL_HELP} May be given several times. Default: the bundled models."),
+        typer.Option(
+            "--model", "-m", help=f"{args.MODEL_HELP} May be given several times. Default: the bundled models."
+        ),
     ] = None
     host: Annotated[str, typer.Option(help="Address to listen on; that of this machine alone unless given.")] = (
         "127.0.0.1"
@@ -40,16 +38,16 @@ class ServeArguments:
         list[str] | None, typer.Option(metavar="NAME", help="A host name by which the service may be asked.")
     ] = None
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")] = False
-    threads: Threads = None
+    threads: args.Threads = None
     memory_limit: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory for loaded models, such as 2G; others give way.")
     ] = None
     exact: Annotated[bool, typer.Option("--exact", help="Bit-identical in any batch, but slower: decode.exact.")] = (
         False
     )
-    memory: Memory = None
-    state: State = None
-    database: Database = None
+    memory: args.Memory = None
+    state: args.State = None
+    database: args.Database = None
     log: Annotated[Literal["plain", "json"], typer.Option(help="Log on stderr: lines for people, or JSON.")] = "plain"
     otlp: Annotated[str | None, typer.Option(metavar="URL", help="Send traces to this OpenTelemetry collector.")] = None
     max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256
@@ -62,11 +60,10 @@ class ServeArguments:
         int | None,
         typer.Option(min=1, max=1000, help="Processes that serve on the port, each with its threads; with --ray, 2."),
     ] = None
-    ray_address: RayAddress = None
+    ray_address: args.RayAddress = None
 
     def options(self) -> "ServeOptions":
         """What the service is made of. Raises ConfigError."""
-        from dragoman.cli.shared.service_log import logged
         from dragoman.serve.documents.store import DocumentLimits
         from dragoman.serve.replicas.options import ServeOptions
         from dragoman.serve.run import Address
@@ -84,24 +81,23 @@ class ServeArguments:
             database=self.database,
             log=partial(logged, self.log),
             otlp=self.otlp,
-            memory_limit=None if self.memory_limit is None else bytes_of("--memory-limit", self.memory_limit),
+            memory_limit=None if self.memory_limit is None else args.bytes_of("--memory-limit", self.memory_limit),
         )
 
 
-@app.command()
-@verb_of(ServeArguments)
+@args.app.command()
+@args.verb_of(ServeArguments)
 def serve(arguments: ServeArguments) -> None:
     """Serve translations over HTTP, on this machine alone by default.
 
     Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
     """
-    from dragoman.cli.shared.console import say
     from dragoman.serve.replicas.on_port import serve_on_port
     from dragoman.serve.replicas.on_ray import serve_on_ray
 
     replicas = arguments.replicas
     if not arguments.ray:
-        refuse_useless({"ray-address": arguments.ray_address}, "this machine alone; add --ray")
+        args.refuse_useless({"ray-address": arguments.ray_address}, "this machine alone; add --ray")
     options, killed = arguments.options(), 0
     if arguments.ray:
         count = replicas or 2
@@ -114,8 +110,6 @@ def serve(arguments: ServeArguments) -> None:
 
 
 def _announce(by: str, names: str, url: str) -> None:
-    from dragoman.cli.shared.console import say
-
     say(f"Serving {names}{by}")
     say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
 
@@ -134,3 +128,32 @@ def _serve_here(options: "ServeOptions") -> None:
         run(service, options.address, partial(_announce, "", served(service.models)), options.documents)
         if tracing:
             tracing.close()
+
+
+class JsonLines(logging.Formatter):
+    """A line of JSON for each entry: time (UTC), level, and the fields of the entry, or its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The entry as one line."""
+        at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03}Z"
+        fields = getattr(record, "fields", None) or {"message": record.getMessage()}
+        entry = {"time": at, "level": record.levelname.lower(), **fields}
+        if record.exc_info:
+            entry["trace"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
+
+
+@contextmanager
+def logged(style: str) -> Iterator[None]:
+    """Within the block the log of the service goes to stderr: lines for people, or JSON for programs, never a text."""
+    log, handler = logging.getLogger("dragoman.serve"), logging.StreamHandler(sys.stderr)
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
+    handler.setFormatter(JsonLines() if style == "json" else plain)
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

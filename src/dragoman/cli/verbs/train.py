@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Config, Json, Overrides, app
+from dragoman.cli.shared.console import program, say
 
 
 @app.command()
@@ -21,7 +22,6 @@ def train(
 
     Checks the text, learns the tokenizer, trains, scores, writes the model. Ctrl-C saves; --resume continues.
     """
-    from dragoman.cli.shared.console import program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import shown
     from dragoman.cli.shared.runs import print_result, read_resumable, resume_command

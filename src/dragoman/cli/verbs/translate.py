@@ -10,31 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.shared.arguments import (
-    GLOSSARY_HELP,
-    MODEL_HELP,
-    Base,
-    Beam,
-    Device,
-    Engine,
-    From,
-    Json,
-    Memory,
-    Penalty,
-    Precision,
-    RayAddress,
-    SearchKeys,
-    Threads,
-    To,
-    app,
-    refuse_useless,
-    split_keys,
-    verb_of,
-)
+from dragoman.cli.shared import arguments as args
+from dragoman.cli.shared.console import as_called, console, facts_of, print_json, say
 from dragoman.errors import ConfigError, QualityError, counted
+from dragoman.system.processes import sigterm_interrupts
 
 if TYPE_CHECKING:
-    from dragoman.cli.shared.loading import EngineChoice
     from dragoman.translator import Translator
     from dragoman.workflows.documents.documents import DocumentsResult
     from dragoman.workflows.lines.work import BundledTranslators
@@ -58,19 +39,19 @@ class TranslateOptions:
     ] = None
     models: Annotated[
         list[Path] | None,
-        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble. Default: a bundled model."),
+        typer.Option("--model", "-m", help=f"{args.MODEL_HELP} Several form an ensemble. Default: a bundled model."),
     ] = None
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write to this file, - is stdout; for several documents a folder."),
     ] = None
-    to: To = None
-    from_: From = None
-    beam: Beam = None
+    to: args.To = None
+    from_: args.From = None
+    beam: args.Beam = None
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None
-    length_penalty: Penalty = None
-    glossary: Annotated[Path | None, typer.Option(help=GLOSSARY_HELP)] = None
+    length_penalty: args.Penalty = None
+    glossary: Annotated[Path | None, typer.Option(help=args.GLOSSARY_HELP)] = None
     target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = ""
     confidence: Annotated[
         bool,
@@ -80,13 +61,13 @@ class TranslateOptions:
         bool,
         typer.Option("--alignment", help="Add a column: which source word each word comes from, as 0-0 1-2."),
     ] = False
-    options: SearchKeys = None
-    engine: Engine = "auto"
-    device: Device = "auto"
-    precision: Precision = "auto"
-    threads: Threads = None
-    base: Base = None
-    as_json: Json = False
+    options: args.SearchKeys = None
+    engine: args.Engine = "auto"
+    device: args.Device = "auto"
+    precision: args.Precision = "auto"
+    threads: args.Threads = None
+    base: args.Base = None
+    as_json: args.Json = False
     jsonl: Annotated[
         bool,
         typer.Option("--jsonl", help='Read one JSON object per line, with a "text" and options; implied by .jsonl.'),
@@ -110,7 +91,7 @@ class TranslateOptions:
     max_chars: Annotated[
         int | None, typer.Option(min=1, help="Documents: the most characters of each translation.")
     ] = None
-    memory: Memory = None
+    memory: args.Memory = None
     memory_threshold: Annotated[
         int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75
@@ -118,16 +99,11 @@ class TranslateOptions:
     ray: Annotated[
         bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
     ] = False
-    ray_address: RayAddress = None
+    ray_address: args.RayAddress = None
     shard_lines: Annotated[
         int | None,
         typer.Option(min=1, help="With --ray: lines that a worker gets at a time; about 8,000 unless given."),
     ] = None
-
-    def choice(self) -> "EngineChoice":
-        from dragoman.cli.shared.loading import EngineChoice
-
-        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
 
     def changes(self, keys: Sequence[str]) -> dict[str, Any]:
         """What is changed of [decode], by `keys` and by options of their own."""
@@ -155,8 +131,8 @@ class TranslateOptions:
         }
 
 
-@app.command()
-@verb_of(TranslateOptions)
+@args.app.command()
+@args.verb_of(TranslateOptions)
 def translate(options: TranslateOptions) -> None:
     """Translate documents, or lines.
 
@@ -165,7 +141,7 @@ def translate(options: TranslateOptions) -> None:
     that reads the script of the text is used. A key is one of [decode], e.g. decode.method=mbr.
     """
     arguments = options.text or ()
-    keys = [argument for argument in arguments if argument.startswith("decode.") and split_keys([argument])[1]]
+    keys = [argument for argument in arguments if argument.startswith("decode.") and args.split_keys([argument])[1]]
     sentences = [argument for argument in arguments if argument not in keys]
     changes = options.changes(keys)
     files = () if options.as_text or options.input else _documents_among(sentences)
@@ -185,8 +161,8 @@ def translate(options: TranslateOptions) -> None:
     }
     if not options.ray:
         of_ray = {"ray-address": options.ray_address, "shard-lines": options.shard_lines}
-        refuse_useless(of_ray, "one process; add --ray")
-    refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
+        args.refuse_useless(of_ray, "one process; add --ray")
+    args.refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
     if files:
         _translate_documents(options, files, changes)
     else:
@@ -222,15 +198,13 @@ def _documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
 
 def _translate_lines(options: TranslateOptions, sentences: Sequence[str], changes: dict[str, Any]) -> None:
     """Translate and write, line by line."""
-    from dragoman.cli.shared.console import console, say
     from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
     from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.documents.memory import existing_memory
     from dragoman.workflows.lines.on_ray import RayCluster
     from dragoman.workflows.lines.partial_output import saved_lines
     from dragoman.workflows.lines.translate import is_jsonl, translate_lines
-    from dragoman.workflows.lines.work import LineWork
+    from dragoman.workflows.lines.work import BundledTranslators, LineWork
     from dragoman.workflows.listener import Listeners
 
     source = options.input if options.input and str(options.input) != "-" else None
@@ -247,7 +221,11 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     shows_progress = not typed and not (output == STDOUT and sys.stdout.isatty())
     display = LineDisplay(shows_progress)
     listener = Listeners([display])
-    translators = _translators(options, changes, lines, listener.notice)
+    translators = _translators(options, changes, listener.notice)
+    if not isinstance(translators, BundledTranslators):
+        translators = translators.to(options.to, options.from_)
+    elif isinstance(lines, list):
+        translators.refuse_unreadable(lines)
     name = str(source or ("text" if isinstance(lines, list) else "stdin"))
     as_json = options.as_json or jsonl
     work = LineWork(translators, name, options.target_prefix, jsonl, as_json, options.memory, listener)
@@ -278,7 +256,6 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
 
 def _lines(options: TranslateOptions, sentences: Sequence[str], source: Path | None, typed: bool) -> Iterable[str]:
     """The lines to translate: a list of those in the arguments, or those of a file or of stdin as they are read."""
-    from dragoman.cli.shared.console import say
     from dragoman.data.corpus.corpus import decode_lines, read_lines
 
     if sentences and sentences != ["-"]:
@@ -293,19 +270,22 @@ def _lines(options: TranslateOptions, sentences: Sequence[str], source: Path | N
 
 
 def _translators(
-    options: TranslateOptions, changes: dict[str, Any], lines: Iterable[str], notice: Callable[[str], None]
+    options: TranslateOptions, changes: dict[str, Any], notice: Callable[[str], None]
 ) -> "Translator | BundledTranslators":
-    """The translator of the models, or those of the bundled models, which read some of the lines of the arguments."""
-    from dragoman.cli.shared.loading import bundled_translators, load_translator
+    """The translator of the models, or else those of the bundled models, which are loaded when they are first used."""
+    from dragoman.cli.shared.loading import EngineChoice, load_translator
+    from dragoman.config import DecodeConfig
+    from dragoman.control.search.request import change_options
     from dragoman.text.terms.tbx import read_glossary
+    from dragoman.workflows.lines.work import BundledTranslators
 
-    glossary, choice = read_glossary(options.glossary) if options.glossary else None, options.choice()
+    glossary = read_glossary(options.glossary) if options.glossary else None
+    choice = EngineChoice(options.engine, options.device, options.precision, options.threads, options.base)
+    load = partial(load_translator, choice=choice, changes=changes, glossary=glossary)
     if options.models:
-        return load_translator(options.models, choice, changes, glossary).to(options.to, options.from_)
-    translators = bundled_translators(choice, changes, glossary, options.to, options.from_, notice)
-    if isinstance(lines, list):
-        translators.refuse_unreadable(lines)
-    return translators
+        return load(options.models)
+    search = change_options(DecodeConfig(), changes)
+    return BundledTranslators(load, search, glossary, options.to, options.from_, notice)
 
 
 # --- documents ---------------------------------------------------------------------------------------------------
@@ -315,7 +295,6 @@ def _translate_documents(options: TranslateOptions, files: tuple[Path, ...], cha
     """Translate and write documents, and report them."""
     from dragoman.cli.shared.output import is_stdout
     from dragoman.cli.shared.progress import Display
-    from dragoman.system.processes import sigterm_interrupts
     from dragoman.workflows.documents.documents import DocumentTask, run_documents
 
     if options.output and is_stdout(options.output):
@@ -341,39 +320,28 @@ def _translate_documents(options: TranslateOptions, files: tuple[Path, ...], cha
 
 def _chooser(options: TranslateOptions, changes: dict[str, Any]) -> Callable[[Sequence[str]], "Translator"]:
     """The translator for documents that begin with some texts: of the models, or else a bundled one."""
-    from dragoman.cli.shared.console import as_called, say
-    from dragoman.cli.shared.loading import bundled_translators, load_translator
-    from dragoman.text.terms.tbx import read_glossary
     from dragoman.translation import Translation
+    from dragoman.workflows.lines.work import BundledTranslators
 
-    glossary = read_glossary(options.glossary) if options.glossary else None
-    to, from_, choice = options.to, options.from_, options.choice()
-    if options.models:
-        translator = load_translator(options.models, choice, changes, glossary)
+    translators = _translators(options, changes, lambda text: say(as_called(text)))
 
-        def of_models(texts: Sequence[str]) -> "Translator":
-            chosen = translator.to(to, from_, texts)
-            if chosen.pair and not translator.pair and to is None:
-                say(f"{chosen.pair.source} → {chosen.pair.target}, by the letters of the text; --to chooses another")
-            return chosen
-
-        return of_models
-    bundled = bundled_translators(choice, changes, glossary, to, from_, lambda text: say(as_called(text)))
-
-    def of_bundled(texts: Sequence[str]) -> "Translator":
-        bundled.refuse_unreadable(texts)
-        chosen = bundled("\n".join(texts))
-        if isinstance(chosen, Translation):
-            raise ConfigError(f"{chosen.warnings[0].text.partition(';')[0]}; give a model with -m MODEL")
+    def choose(texts: Sequence[str]) -> "Translator":
+        if isinstance(translators, BundledTranslators):
+            translators.refuse_unreadable(texts)
+            bundled = translators("\n".join(texts))
+            if isinstance(bundled, Translation):
+                raise ConfigError(f"{bundled.warnings[0].text.partition(';')[0]}; give a model with -m MODEL")
+            return bundled
+        chosen = translators.to(options.to, options.from_, texts)
+        if chosen.pair and not translators.pair and options.to is None:
+            say(f"{chosen.pair.source} → {chosen.pair.target}, by the letters of the text; --to chooses another")
         return chosen
 
-    return of_bundled
+    return choose
 
 
 def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
     """What was done; raises the worst failure, or QualityError for warnings with --strict."""
-    from dragoman.cli.shared.console import facts_of, print_json, say
-
     if options.as_json:
         failures = [{"path": str(failure.path), "error": str(failure.error)} for failure in result.failures]
         facts = {**facts_of(result), "failures": failures}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -25,6 +25,13 @@ class Section(BaseModel):
     """A section of the configuration: frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+def section_in(annotation: Any) -> type[Section] | None:
+    """The section class inside an annotation such as `tuple[CorpusConfig, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next(filter(None, map(section_in, get_args(annotation))), None)
 
 
 def with_depths(preset: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:

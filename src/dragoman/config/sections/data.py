@@ -227,16 +227,11 @@ class DataConfig(Section):
     @property
     def named_corpora(self) -> dict[str, CorpusConfig]:
         """Every corpus by its name in messages: valid, test, …, train[0], train[1], …; valid[0], … if it is a list."""
+        names = ("valid", "test", "general_test", "replay", "train")
         return {
             f"{name}[{number}]" if isinstance(value, tuple) else name: corpus
-            for name, value, corpora in (
-                ("valid", self.valid, self.valid_corpora),
-                ("test", self.test, self.test_corpora),
-                ("general_test", self.general_test, _as_tuple(self.general_test)),
-                ("replay", self.replay, self.replay),
-                ("train", self.train, self.train),
-            )
-            for number, corpus in enumerate(corpora)
+            for name, value in ((name, getattr(self, name)) for name in names)
+            for number, corpus in enumerate(_as_tuple(value))
         }
 
 

@@ -55,6 +55,12 @@ def pair_name(source: str, target: str) -> str:
     return f"{source}:{target}" if "-" in source + target else f"{source}-{target}"
 
 
+def _refuse_one_language(section: Any) -> Any:
+    if section.source.casefold() == section.target.casefold():
+        raise ValueError(f"target: the same language as the source, {section.source!r}; give two languages")
+    return section
+
+
 class PairConfig(Section):
     """A source and a target language, and the language tokens by which a model of several pairs knows them."""
 
@@ -76,20 +82,12 @@ class PairConfig(Section):
             raise PydanticCustomError("pair", "a pair is two languages, such as ko-en, or pt-BR:en for longer tags")
         return {"source": tags[0], "target": tags[1], "source_marks": (f"<2{tags[1]}>",)}
 
-    @model_validator(mode="after")
-    def _two_languages(self) -> Self:
-        _refuse_one_language(self.source, self.target)
-        return self
+    _two_languages = model_validator(mode="after")(_refuse_one_language)
 
     @property
     def name(self) -> str:
         """`ko-en`, or `pt-BR:en` for longer tags."""
         return pair_name(self.source, self.target)
-
-
-def _refuse_one_language(source: str, target: str) -> None:
-    if source.casefold() == target.casefold():
-        raise ValueError(f"target: the same language as the source, {source!r}; give two languages")
 
 
 class ProjectConfig(Section):
@@ -123,10 +121,7 @@ class ProjectConfig(Section):
             return keys
         return {key: first[key] for key in ("source", "target") if key in first} | keys
 
-    @model_validator(mode="after")
-    def _two_languages(self) -> Self:
-        _refuse_one_language(self.source, self.target)
-        return self
+    _two_languages = model_validator(mode="after")(_refuse_one_language)
 
     @model_validator(mode="after")
     def _distinct_pairs(self) -> Self:
@@ -159,17 +154,14 @@ class ProjectConfig(Section):
         return _once([tag for pair in self.all_pairs for tag in (pair.source, pair.target)])
 
     def target_side(self, language: str) -> bool:
-        """Whether a language is the target of any pair."""
         return any(pair.target == language for pair in self.all_pairs)
 
     @property
     def source_marks(self) -> tuple[str, ...]:
-        """The language tokens of all sources, each once."""
         return _once([mark for pair in self.pairs for mark in pair.source_marks])
 
     @property
     def target_marks(self) -> tuple[str, ...]:
-        """The language tokens of all targets, each once."""
         return _once([mark for pair in self.pairs for mark in pair.target_marks])
 
 

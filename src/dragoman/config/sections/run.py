@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.sections.architectures.known import ModelSection
-from dragoman.config.sections.architectures.moe import MoeConfig
+from dragoman.config.sections.architectures.others import MoeConfig
 from dragoman.config.sections.base import Section
 from dragoman.config.sections.data import CorpusConfig, DataConfig
 from dragoman.config.sections.decode import DecodeConfig

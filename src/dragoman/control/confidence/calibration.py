@@ -7,6 +7,7 @@ error (Guo et al. 2017), Brier score, and the area under the ROC curve.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 Row = Sequence[float]
 
@@ -30,9 +31,9 @@ class Logistic:
     bias: float
 
     def probability(self, row: Row) -> float:
-        """The probability of success for one row of features."""
         terms = zip(row, self.means, self.scales, self.weights, strict=True)
-        return _sigmoid(self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms))
+        logit = self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms)
+        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def fit_logistic(rows: Sequence[Row], outcomes: Sequence[bool]) -> Logistic:
     target = np.asarray(outcomes, dtype=np.float64)
     prior = np.diag([0.0, *[RIDGE] * features.shape[1]])
     weights = np.zeros(design.shape[1])
-    weights[0] = _logit((target.sum() + 0.5) / (len(target) + 1))
+    share = (target.sum() + 0.5) / (len(target) + 1)
+    weights[0] = math.log(share / (1 - share))
     for _ in range(STEPS):
         probability = np.clip(1 / (1 + np.exp(-np.clip(design @ weights, -30, 30))), 1e-9, 1 - 1e-9)
         gradient = design.T @ (target - probability) - prior @ weights
@@ -104,24 +106,14 @@ def reliability(probabilities: Sequence[float], outcomes: Sequence[bool]) -> lis
 
 def area_under_roc(scores: Sequence[float], outcomes: Sequence[bool]) -> float:
     """The Mann-Whitney statistic: ties count half; 0.5 if all outcomes are the same."""
-    order = sorted(range(len(scores)), key=lambda index: scores[index])
+    order = sorted(range(len(scores)), key=scores.__getitem__)
     successes = sum(outcomes)
     failures = len(outcomes) - successes
     if not successes or not failures:
         return 0.5
-    rank_sum, start = 0.0, 0
-    while start < len(order):
-        end = start
-        while end < len(order) and scores[order[end]] == scores[order[start]]:
-            end += 1
-        rank_sum += (start + 1 + end) / 2 * sum(outcomes[index] for index in order[start:end])
-        start = end
+    rank_sum, end = 0.0, 0
+    for _, group in groupby(order, key=scores.__getitem__):
+        equal = [outcomes[index] for index in group]
+        start, end = end, end + len(equal)
+        rank_sum += (start + 1 + end) / 2 * sum(equal)
     return (rank_sum - successes * (successes + 1) / 2) / (successes * failures)
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
-
-
-def _logit(probability: float) -> float:
-    return math.log(probability / (1 - probability))

@@ -67,7 +67,6 @@ class Confidence:
         return min(found, self.flagged_limit) if is_flagged(translation) else found
 
     def text(self) -> str:
-        """The content of `confidence.json`."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=2) + "\n"
 
     @classmethod
@@ -126,16 +125,9 @@ def add_confidence(
 
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     """`count` random translations of each line, of the model's own distribution."""
-    sampling = {
-        "method": "sample",
-        "n_best": count,
-        "temperature": 1.0,
-        "top_k": 0,
-        "top_p": 1.0,
-        "token_scores": False,
-        "alignment": False,
-    }
-    drawn = sample(options.model_copy(update={**sampling, "confidence": False, "confidence_samples": 0}))
+    sampling = {"method": "sample", "n_best": count, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    nothing_else = {"token_scores": False, "alignment": False, "confidence": False, "confidence_samples": 0}
+    drawn = sample(options.model_copy(update=sampling | nothing_else))
     return [[candidate.text for candidate in translation.candidates] for translation in drawn]
 
 

@@ -148,7 +148,6 @@ class Faults:
 
     @property
     def flags(self) -> list[Flag]:
-        """A warning about placeholders and one about numbers, if there is something to report."""
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
         parts += [f"leaves next to them {_listed(self.debris)}"] if self.debris and not self.extra else []
@@ -191,12 +190,10 @@ class Requirements:
 
     @cached_property
     def placeholders(self) -> list[Placeholder]:
-        """The placeholders of the source."""
         return self.find(self.source)
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each placeholder occurs."""
         return Counter(placeholder.text for placeholder in self.placeholders)
 
     @cached_property
@@ -205,11 +202,9 @@ class Requirements:
         return numbers_outside(self.source, self.placeholders) if self.with_numbers else []
 
     def find(self, text: str) -> list[Placeholder]:
-        """The placeholders of a text, in order."""
         return find_placeholders(text, self.patterns, self.literals)
 
     def faults(self, text: str) -> Faults:
-        """What a translation lacks or has too much."""
         placeholders = self.find(text)
         if not placeholders and not self.placeholders and not self.numbers:
             return NO_FAULTS

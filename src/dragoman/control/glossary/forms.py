@@ -4,10 +4,10 @@ import re
 import unicodedata
 
 from dragoman.engine import Ids
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.words import is_unspaced
 
-SPACE = "▁"  # SentencePiece writes a space so
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 

@@ -112,13 +112,12 @@ def _substitute(engine: Engine, tokenizer: Tokenizer, lines: Sequence[_TermLine]
     tasks: dict[int, SubstitutionTask] = {}
     for at, ((line, rank), entries, of_entries) in enumerate(zip(places, missing, losses, strict=True)):
         tokens = line.hypotheses[rank].tokens
+        rows = [(entry, of_entry) for (*_, entry), of_entry in zip(entries, of_entries, strict=True)]
         if rank == 0:
             pieces = tokenizer.pieces(tokens, "target")
-            rows = zip(entries, of_entries, strict=True)
-            line.anchors = {entry: _largest_losses(pieces, of_entry) for (*_, entry), of_entry in rows}
-        if entries:
-            rows = zip(entries, of_entries, strict=True)
-            terms = [MissingTerm(entry.translations, of_entry) for (*_, entry), of_entry in rows]
+            line.anchors = {entry: _largest_losses(pieces, of_entry) for entry, of_entry in rows}
+        if rows:
+            terms = [MissingTerm(entry.translations, of_entry) for entry, of_entry in rows]
             tasks[at] = SubstitutionTask(line.query, tokens, terms)
     for at, new in zip(tasks, substitute(engine, tokenizer, list(tasks.values()), options), strict=True):
         line, rank = places[at]
@@ -217,25 +216,19 @@ class _LineTerms:
         return PhraseTask(query, hypotheses, phrases, self._contains, forms.insertion_points, remaining_source)
 
     def missing(self, tokens: Ids) -> list[Entry]:
-        """The entries that a translation does not contain."""
         return [entry for entry, there in zip(self.entries, self._contains(tokens), strict=True) if not there]
 
-    def without(self, *entries: Entry) -> str:
-        """The line without the terms of `entries`."""
+    def without(self, *entries: Entry, instead: str = "") -> str:
         text = self.line
         for match in reversed([match for match in self.matches if match.entry in entries]):
-            text = text[: match.start] + text[match.end :]
+            text = text[: match.start] + instead + text[match.end :]
         return text
 
     def erased(self, entry: Entry) -> tuple[str, str]:
         """The line without the term of `entry`, and with a letter instead: each alone may break what follows it."""
-        text = self.line
-        for match in reversed([match for match in self.matches if match.entry == entry]):
-            text = text[: match.start] + ERASED + text[match.end :]
-        return self.without(entry), text
+        return self.without(entry), self.without(entry, instead=ERASED)
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
-        """How a translation keeps to the glossary."""
         texts = self._find(tokens)
 
         def term(entry: Entry, satisfied: bool) -> Term:

@@ -19,11 +19,11 @@ from dragoman.control.search.sentences import visible
 from dragoman.engine import Attention, Engine, Query, queries
 from dragoman.system.groups import in_groups
 from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.model_file import SPACE
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Span
 
-SPACE = "▁"  # what SentencePiece writes for a space
 # How fast the weight decreases with the difference of relative positions, where positions are all there is.
 SHARPNESS = 8.0
 # Attention to a source token that every target token attends to counts less, and a clear choice more.
@@ -38,13 +38,6 @@ class SentencePair:
     stretches: Sequence[Span]
     target: str
     units: Sequence[Span]
-
-    @property
-    def parts(self) -> tuple[list[str], list[str]]:
-        """The texts of the stretches, and of the units."""
-        return [self.source[slice(*span)] for span in self.stretches], [
-            self.target[slice(*span)] for span in self.units
-        ]
 
 
 def by_attention(
@@ -111,8 +104,7 @@ def _shares(spans: Sequence[Span], tokens: Sequence[Span]) -> Weights:
     begins, ends = (np.array(side) for side in zip(*tokens, strict=True))
     borders = np.array([[begin, end] for begin, end in spans])
     overlap = np.minimum(borders[:, 1:], ends) - np.maximum(borders[:, :1], begins)
-    shares: Weights = np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
-    return shares
+    return np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
 
 
 def _normalised(masses: Weights, usual: Weights) -> Weights:

@@ -145,7 +145,12 @@ def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]
     """What is translated of each text: its lines, or the sentences of a line that has codes inside or a limit."""
     lines = [list(_lines(item)) for item in items]
     divided = [
-        [[item.text.text[slice(*line)]] if item.max_length or _has_codes(item.text, line) else [] for line in of_item]
+        [
+            [item.text.text[slice(*line)]]
+            if item.max_length or any(line.begin < code.position < line.end for code in item.text.codes)
+            else []
+            for line in of_item
+        ]
         for item, of_item in zip(items, lines, strict=True)
     ]
     sentences = in_groups(partial(in_groups, split), divided)
@@ -162,11 +167,6 @@ def _divided(item: InlineItem, line: Span, sentences: Sequence[Sentence] = ()) -
     if len(spans) < 2:
         return [(span.moved(line.begin), Segment(text, "")) for span in spans] or [(line, Segment(text, ""))]
     return [(span.moved(line.begin), sentence.segment) for span, sentence in zip(spans, sentences, strict=True)]
-
-
-def _has_codes(text: InlineText, line: Span) -> bool:
-    """Whether there are codes inside of a line."""
-    return any(line.begin < code.position < line.end for code in text.codes)
 
 
 def shorten(translations: Sequence[Translation], limits: Sequence[int], search: SearchAgain) -> list[Translation]:

@@ -23,6 +23,7 @@ from dragoman.text.words.inline import Code
 
 Weights = NDArray[np.float64]
 Run = tuple[int, int]
+Preference = Literal["begin", "end", "apart"]
 # More than all weights of a text: what is translated elsewhere belongs to no span.
 CERTAIN = 1e5
 # Spans × units up to which the best runs are searched.
@@ -31,13 +32,6 @@ MAX_CELLS = 1 << 23
 COST = 1e-6
 # What a neighbour that a code touches counts, one behind a space, and the order of everything else.
 TOUCHING, APART, ORDER = 2.0, 1.0, 0.2
-# Where in a space a code belongs that touches the text before it, and behind it.
-_PREFERS: dict[tuple[bool, bool], Literal["begin", "end", "apart"]] = {
-    (True, True): "begin",
-    (True, False): "begin",
-    (False, True): "end",
-    (False, False): "apart",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class PlacedCode:
     code: Code
     gap: int
     source_gap: int
-    prefers: Literal["begin", "end", "apart"]
+    prefers: Preference
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +58,10 @@ class AlignedUnits:
 
     @property
     def source_end(self) -> int:
-        """The unit after the last one of the source."""
         return self.source + self.weights.shape[1]
 
     @property
     def target_end(self) -> int:
-        """The unit after the last one of the target."""
         return self.target + self.weights.shape[0]
 
 
@@ -169,7 +161,8 @@ class Placement:
                 case Point() as point:
                     left, right = self._touches(point)
                     for code in point.codes:
-                        yield PlacedCode(code, self.gaps[point], point.gap, _PREFERS[left, right])
+                        prefers: Preference = "begin" if left else "end" if right else "apart"
+                        yield PlacedCode(code, self.gaps[point], point.gap, prefers)
                 case CodeSpan() as node:
                     begin, end = self.runs[node]
                     if node is not root:

@@ -9,11 +9,12 @@ here is recursive, because tags may be nested deeper than Python calls.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.terms.protect import as_word, find_placeholders
 from dragoman.text.words.inline import Code
 from dragoman.text.words.normalise import INVISIBLE
 from dragoman.text.words.particles import particles_start
@@ -113,14 +114,9 @@ def _is_word(character: str) -> bool:
 
 def gap_of(spans: Sequence[Span], position: int, *, after: bool) -> int:
     """The number of units before a position; a unit that reaches over it is counted if `after`."""
-    low, high = 0, len(spans)
-    while low < high:
-        middle = (low + high) // 2
-        if spans[middle].end <= position or (after and spans[middle].begin < position):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    if after:
+        return bisect_left(spans, position, key=lambda span: span.begin)
+    return bisect_right(spans, position, key=lambda span: span.end)
 
 
 def atoms(text: str, protected: Sequence[tuple[int, int]], patterns: Sequence[str] | None) -> list[tuple[int, int]]:
@@ -136,13 +132,7 @@ def occurrences(text: str, names: Collection[str]) -> list[tuple[int, int]]:
     written = sorted(filter(None, names), key=len, reverse=True)
     if not written:
         return []
-    return [match.span() for match in re.finditer("|".join(map(_literal, written)), text)]
-
-
-def _literal(name: str) -> str:
-    before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", name) else ""
-    after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", name) else ""
-    return before + re.escape(name) + after
+    return [match.span() for match in re.finditer("|".join(map(as_word, written)), text)]
 
 
 @dataclass(eq=False)

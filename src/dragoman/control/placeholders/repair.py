@@ -124,7 +124,11 @@ class _Repair:
 
     def _searched(self, tasks: Sequence[_Task]) -> list[list[Candidate]]:
         """For each task the complete translations that searches find: all kinds of stand-ins only if the first fail."""
-        plans = [list(variants(task.requirements, bool(_numbers_differ(task)))) for task in tasks]
+        faults = [task.requirements.faults(task.translation.text) for task in tasks]
+        plans = [
+            list(variants(task.requirements, numbers=bool(of_task.missing_numbers or of_task.extra_numbers)))
+            for task, of_task in zip(tasks, faults, strict=True)
+        ]
         first = [
             [SourceVariant(task.requirements.source, ()), *plan[:FIRST]]
             for task, plan in zip(tasks, plans, strict=True)
@@ -140,10 +144,15 @@ class _Repair:
         self, tasks: Sequence[_Task], plans: Sequence[Sequence[SourceVariant]]
     ) -> list[dict[str, Candidate | None]]:
         """The complete texts that searches of these variants find, all in one call; of stand-ins the best of each."""
-        options = self._search_options()
+        beam = max(self.options.beam, LEAST_BEAM)
+        changes = {"method": "beam", "beam": beam, "n_best": beam, "token_scores": False}
+        options = self.options.model_copy(update=changes)
         groups = in_groups(self._variants, [[(task.sentence, variant) for variant in plan]
                                             for task, plan in zip(tasks, plans, strict=True)])  # fmt: skip
-        searched = in_groups(lambda sentences: self._translate(sentences, options), groups)
+        searched = in_groups(
+            lambda sentences: translate_sentences(self.engine, self.tokenizer, sentences, options, self.glossary),
+            groups,
+        )
         texts_of_tasks = []
         for task, plan, sentences, translations in zip(tasks, plans, groups, searched, strict=True):
             texts: dict[str, Candidate | None] = {
@@ -155,7 +164,8 @@ class _Repair:
                     texts |= {text: None for text in list(complete)[:1] if text not in texts}
                 else:
                     texts = {**complete, **texts}
-            if not task.sentence.prefix and not _has_words(task.requirements):
+            outside = blanked(task.requirements.source, task.requirements.placeholders)
+            if not task.sentence.prefix and not any(map(str.isalpha, outside)):  # there is nothing to translate
                 texts.setdefault(task.requirements.source, None)
             texts_of_tasks.append(
                 {text: candidate for text, candidate in texts.items() if not task.requirements.faults(text).count}
@@ -170,15 +180,6 @@ class _Repair:
             replace(sentence, text=variant.text, source=source, best_effort=best_effort)
             for (sentence, variant), source in zip(pairs, ids, strict=True)
         ]
-
-    def _translate(self, sentences: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:
-        return translate_sentences(self.engine, self.tokenizer, sentences, options, self.glossary)
-
-    def _search_options(self) -> DecodeConfig:
-        """All hypotheses of a beam."""
-        beam = max(self.options.beam, LEAST_BEAM)
-        changes = {"method": "beam", "beam": beam, "n_best": beam, "token_scores": False}
-        return self.options.model_copy(update=changes)
 
     def _scored(
         self, tasks: Sequence[_Task], texts_of_tasks: Sequence[dict[str, Candidate | None]]
@@ -218,7 +219,7 @@ class _Repair:
                 task.requirements,
                 task.sentence,
                 task.translation.text,
-                self._prefix_length(task),
+                len(self.tokenizer.decode([task.sentence.prefix], "target")[0]),
                 self._keeps_terms(task),
             )
             for task in tasks
@@ -236,7 +237,13 @@ class _Repair:
         """The translation with these candidates: those without a fault and with most terms first, then by score."""
         if candidates[0] is task.translation.candidates[0] and _faults(task, candidates[0].text):
             return task.translation
-        terms = {candidate.text: self._terms(task, candidate) for candidate in candidates}
+        terms: dict[str, tuple[Term, ...]] = {candidate.text: () for candidate in candidates}
+        if self.glossary:
+            line = task.requirements.source
+            terms = {
+                candidate.text: report_terms(self.glossary, self.tokenizer, line, candidate.tokens)
+                for candidate in candidates
+            }
 
         def rank(candidate: Candidate) -> tuple[bool, int, float]:
             unsatisfied = sum(not term.satisfied for term in terms[candidate.text])
@@ -252,11 +259,6 @@ class _Repair:
         warnings = (fault,) if fault else ()
         return Translation(task.translation.source, tuple(ordered), warnings, terms[ordered[0].text])
 
-    def _terms(self, task: _Task, candidate: Candidate) -> tuple[Term, ...]:
-        if not self.glossary:
-            return ()
-        return report_terms(self.glossary, self.tokenizer, task.requirements.source, candidate.tokens)
-
     def _keeps_terms(self, task: _Task) -> Callable[[str], bool]:
         """Whether a text has as many of the glossary's terms as the translation has now."""
         count = sum(term.satisfied for term in task.translation.terms)
@@ -269,10 +271,6 @@ class _Repair:
             return sum(term.satisfied for term in report_terms(glossary, self.tokenizer, line, ids)) >= count
 
         return keeps
-
-    def _prefix_length(self, task: _Task) -> int:
-        prefix = task.sentence.prefix
-        return len(self.tokenizer.decode([prefix], "target")[0]) if prefix else 0
 
 
 def _complete_texts(
@@ -292,13 +290,3 @@ def _faults(task: _Task, text: str) -> int:
 
 def _fault(task: _Task, candidate: Candidate) -> Flag | None:
     return detect_fault(task.sentence.source, task.requirements.source, candidate.tokens)
-
-
-def _numbers_differ(task: _Task) -> bool:
-    faults = task.requirements.faults(task.translation.text)
-    return bool(faults.missing_numbers or faults.extra_numbers)
-
-
-def _has_words(requirements: Requirements) -> bool:
-    """Whether a source has letters outside of its placeholders."""
-    return any(map(str.isalpha, blanked(requirements.source, requirements.placeholders)))

@@ -42,7 +42,8 @@ class Batch:
     """B rows: `src` (B, S), `tgt_in` and `tgt_out` (B, T), padded with PAD on the right.
 
     `locations` are those of the examples. There may be fewer examples than rows; the empty rows come last. `more` are
-    tensors of B rows that an objective needs besides.
+    tensors of B rows that an objective needs besides. Where a row holds several examples, `lengths` are their numbers
+    of positions, (source, target); otherwise it is empty.
     """
 
     src: Tensor
@@ -50,6 +51,7 @@ class Batch:
     tgt_out: Tensor
     locations: tuple[str, ...]
     more: tuple[Tensor, ...] = ()
+    lengths: tuple[tuple[int, int], ...] = ()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

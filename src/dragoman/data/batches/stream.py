@@ -12,18 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dragoman.config import AugmentConfig, DataConfig
 from dragoman.data.batches.augment import augment
 from dragoman.data.batches.batch import Batch, Example, collate
 from dragoman.data.batches.batching import bucket_width, pack
+from dragoman.data.batches.rows import NumberedText, PackedRows, pack_rows, row_width
 from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import Direction
 from dragoman.errors import DataError
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
+
+Group = TypeVar("Group")
 
 # Weights below 1 may draw no pair in an epoch, but hardly in this many consecutive epochs.
 EMPTY_EPOCHS = 1000
@@ -81,7 +84,8 @@ class BatchStream:
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
     `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, rounded up by
     `bucket_width`, and as many rows as the budget allows. `symbols` has the symbols for placeholders. `terms` are those
-    of the loss that a pair has, if not its target tokens.
+    of the loss that a pair has, if not its target tokens. `in_rows`, which is set before the first update, packs the
+    pairs into rows of one width (`dragoman.data.batches.rows`); it is for a single process.
     """
 
     def __init__(
@@ -104,12 +108,22 @@ class BatchStream:
         self.batch_tokens, self.seed, self.few_shapes = batch_tokens, seed, few_shapes
         self.rank, self.world, self.sampling = rank, world, sampling
         self.directions = directions or [Direction(corpus) for corpus in data.train]
+        self.in_rows = False
         self.position = Position()
         self.skipped = Skipped()
-        self._batches = self._run()
+        self._begin()
+
+    def _begin(self) -> None:
+        """From the position on, one of the two is drawn from."""
+        self._batches = self._run(self._groups)
+        self._rows = self._run(self._packed)
 
     def next_update(self, accumulate: int) -> Update:
         """The next update, of `accumulate` micro-batches for each process. Raises DataError if the text has no pair."""
+        if self.in_rows:
+            packed = [text.batch(rows) for text, rows in islice(self._rows, accumulate)]
+            tokens = sum(batch.target_tokens for batch in packed)
+            return Update(packed, tokens, self.position, replace(self.skipped))
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
         target_tokens = sum(example.target_tokens for examples in drawn for example in examples)
         batches = [self._collated(examples) for examples in drawn[self.rank :: self.world]]
@@ -132,19 +146,30 @@ class BatchStream:
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self.position = Position(**state)
-        self._batches = self._run()
+        self._begin()
 
-    def _run(self) -> Iterator[list[Example]]:
+    def _groups(self, examples: list[Example], rng: random.Random) -> Iterator[list[Example]]:
+        """The pairs of each micro-batch of a part."""
+        groups = pack([self._sides(example) for example in examples], self.batch_tokens, rng)
+        return ([examples[index] for index in group] for group in groups)
+
+    def _packed(self, examples: list[Example], rng: random.Random) -> Iterator[tuple[NumberedText, PackedRows]]:
+        """A part as numbers, which take its place in memory, and the rows of each of its micro-batches."""
+        text = NumberedText(examples)
+        examples.clear()
+        packed = pack_rows(text.lengths, self.batch_tokens, row_width(self.data.max_length), rng)
+        return ((text, rows) for rows in packed)
+
+    def _run(self, grouped: Callable[[list[Example], random.Random], Iterator[Group]]) -> Iterator[Group]:
         nothing = 0
         while True:
             before = self.position
             for part, examples in self._parts(before.epoch, start=before.part):
                 first = self.position.batch
                 rng = random.Random(f"{self.seed}/{before.epoch}/{part}")
-                groups = pack([self._sides(example) for example in examples], self.batch_tokens, rng)
-                for number, group in enumerate(groups[first:], first + 1):
+                for number, group in enumerate(islice(grouped(examples, rng), first, None), first + 1):
                     self.position = Position(before.epoch, part, number)
-                    yield [examples[index] for index in group]
+                    yield group
                 self.position = Position(before.epoch, part + 1)
                 examples.clear()  # before the next part is read, so that memory holds only one
             nothing = nothing + 1 if self.position == Position(before.epoch) else 0

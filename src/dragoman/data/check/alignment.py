@@ -251,10 +251,8 @@ def _features(side: TextSide) -> _Features:
 
 
 def _joined(parts: list[_Features]) -> _Features:
-    lengths, ends, words = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "ends", "words")
-    )
-    return _Features(lengths, ends, words)
+    names = ("lengths", "ends", "words")
+    return _Features(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _from(features: _Features, index: int) -> _Features:

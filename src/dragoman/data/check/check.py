@@ -7,6 +7,7 @@ the held-out text alone the characters and words are kept, so that memory does n
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,11 +55,8 @@ def check_data(
         name: Context(*(languages or {}).get(name, (source, target)), data.clean) for name in data.named_corpora
     }
     check = _Check(data, contexts, progress, examples)
-    try:
+    with closing(check.seen), closing(check.seen_letters):
         return check.run()
-    finally:
-        check.seen.close()
-        check.seen_letters.close()
 
 
 def looks_tokenised(texts: Sequence[str]) -> bool:
@@ -155,9 +153,9 @@ class _Check:
             faults |= self._repeats(block, sources, usable)
             self.coverage.add_training(block)
         faults["swapped"] = are_swapped(block, languages, context)
-        faults[TOKENISED] = np.fromiter(
-            (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
-        )
+        texts = zip(block.source.lines, block.target.lines, strict=True)
+        ends = (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in texts)
+        faults[TOKENISED] = np.fromiter(ends, bool, len(block))
         return faults
 
     def _hold_out(self, block: PairBlock, sources: Hashes) -> None:
@@ -241,10 +239,6 @@ def _excerpt(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _texts(block: PairBlock) -> Iterable[tuple[str, str]]:
-    return zip(block.source.lines, block.target.lines, strict=True)
-
-
 def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, lines: Misaligned) -> None:
     location = f"{corpus.files[0]}:{lines.first}–{lines.last}"
     count = lines.last - lines.first + 1
@@ -325,8 +319,5 @@ def _characters(side: TextSide) -> NDArray[np.uint32]:
 
 
 def _words(side: TextSide) -> NDArray[np.uint64]:
-    return np.zeros(0, np.uint64) if 4 * _unspaced(side) > max(int(side.letters.sum()), 1) else side.words[0]
-
-
-def _unspaced(side: TextSide) -> int:
-    return int(side.letters_in(_UNSPACED).sum())
+    unspaced = int(side.letters_in(_UNSPACED).sum())
+    return np.zeros(0, np.uint64) if 4 * unspaced > max(int(side.letters.sum()), 1) else side.words[0]

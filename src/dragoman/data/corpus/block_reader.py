@@ -36,15 +36,6 @@ class Reading:
         return max(round(pairs * self.size / self.read), pairs + 1) if 0 < self.read <= self.size else None
 
 
-class _CountingDigest:
-    def __init__(self, digest: Any, reading: Reading) -> None:
-        self.digest, self.reading = digest, reading
-
-    def update(self, data: memoryview) -> None:
-        self.digest.update(data)
-        self.reading.read += len(data)
-
-
 class BlockReader:
     """Iterates over the blocks of a corpus; afterwards it knows how many lines each file had, and its hash."""
 
@@ -52,21 +43,18 @@ class BlockReader:
         self.corpus, self.reading = corpus, reading or Reading([])
         self.lines = [0] * len(corpus.files)
         self.sha256: tuple[str, ...] = ()
-        self.surplus: tuple[int, int] | None = None
-        """Numbers of lines of both files if they differ."""
 
     def __iter__(self) -> Iterator[PairBlock]:
-        hashes = [hashlib.sha256() for _ in self.corpus.files]
         with ExitStack() as stack:
-            sides = [
-                _FileLines(path, _CountingDigest(digest, self.reading), stack)
-                for path, digest in zip(self.corpus.files, hashes, strict=True)
-            ]
+            sides = [_FileLines(path, self.reading, stack) for path in self.corpus.files]
             yield from self._blocks(sides)
             self.lines = [side.count for side in sides]
-        self.sha256 = tuple(digest.hexdigest() for digest in hashes)
-        if len(sides) == 2 and sides[0].count != sides[1].count:
-            self.surplus = (sides[0].count, sides[1].count)
+        self.sha256 = tuple(side.digest.hexdigest() for side in sides)
+
+    @property
+    def surplus(self) -> bool:
+        """Whether one file had more lines than the other."""
+        return len(set(self.lines)) > 1
 
     def _blocks(self, sides: list["_FileLines"]) -> Iterator[PairBlock]:
         first = 1
@@ -103,10 +91,10 @@ def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> PairBl
 class _FileLines:
     """The lines of one file, `BLOCK_LINES` or about `BLOCK_BYTES` of them at a time."""
 
-    def __init__(self, path: Path, digest: _CountingDigest, stack: ExitStack) -> None:
-        self.path, self.count = path, 0
+    def __init__(self, path: Path, reading: Reading, stack: ExitStack) -> None:
+        self.path, self.digest, self.count = path, hashlib.sha256(), 0
         self.waiting: list[str] = []
-        self._chunks = self._read(digest, stack)
+        self._chunks = self._read(reading, stack)
 
     def fill(self) -> None:
         """Have the lines of a block waiting, or all that are left."""
@@ -120,10 +108,10 @@ class _FileLines:
         self.count += len(taken)
         return taken
 
-    def _read(self, digest: _CountingDigest, stack: ExitStack) -> Iterator[list[str]]:
+    def _read(self, reading: Reading, stack: ExitStack) -> Iterator[list[str]]:
         started = False
         with file_errors(self.path):
-            raw = stack.enter_context(io.BufferedReader(_Hashed(self.path, digest), CHUNK))
+            raw = stack.enter_context(io.BufferedReader(_Hashed(self.path, self.digest, reading), CHUNK))
             file = stack.enter_context(decompressed(self.path, cast("IO[bytes]", raw)))
             parts: list[bytes] = []
             while chunk := file.read(CHUNK):
@@ -140,16 +128,17 @@ class _FileLines:
 
 
 class _Hashed(io.FileIO):
-    """A file whose bytes go into a digest as they are read from beginning to end."""
+    """A file whose bytes go into a digest and are counted, as they are read from beginning to end."""
 
-    def __init__(self, path: Path, digest: _CountingDigest) -> None:
+    def __init__(self, path: Path, digest: Any, reading: Reading) -> None:
         super().__init__(path, "rb")
-        self._digest = digest
+        self._digest, self._reading = digest, reading
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         size = super().readinto(view) or 0
         self._digest.update(view[:size])
+        self._reading.read += size
         return size
 
     def seekable(self) -> bool:

@@ -167,7 +167,7 @@ def _side_of(record: object, field: str, fields: tuple[str, str]) -> str:
         raise ValueError(f'no text under "{field}"; each line has one under {both}')
     if not is_text(side):
         raise ValueError(f'an unpaired surrogate (invalid Unicode) under "{field}"; fix the encoding')
-    if "".join(side.splitlines()) != side:  # it would become two lines in a text file, as `data split` writes
+    if "\n" in side or "\r" in side:  # it would become two lines in a text file, as `data split` writes
         raise ValueError(f'a line break under "{field}"; put a space there, or make two pairs')
     return side
 
@@ -193,7 +193,9 @@ def describe_unequal(corpus: CorpusConfig) -> str:
     if not len(shorter):
         return counts + "one file is empty"
     line = first_suspicious_line(source, target)
-    before, after = _confidence(shorter, longer, line)
+    # How surely the files correspond line by line before this line, and how surely they do not from there on.
+    gains = [moved - straight for straight, moved in zip(*_misfits(shorter, longer), strict=True)]
+    before, after = _t(gains[: line - 1]), _t([-gain for gain in gains[line - 1 :]])
     if after > SURE:
         return counts + f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
     if before > SURE:
@@ -209,17 +211,8 @@ def _line_lengths(path: Path) -> "array[int]":
         return array("I", (len(line.decode("utf-8", "replace").rstrip("\r\n")) for line in file))
 
 
-def _confidence(shorter: Sequence[int], longer: Sequence[int], line: int) -> tuple[float, float]:
-    """How surely the files correspond line by line before `line`, and how surely they do not from there on.
-
-    In standard errors of the mean advantage of the one pairing over the other.
-    """
-    costs = _misfits(shorter, longer)
-    gains = [moved - straight for straight, moved in zip(*costs, strict=True)]
-    return _t(gains[: line - 1]), _t([-gain for gain in gains[line - 1 :]])
-
-
 def _t(values: Sequence[float]) -> float:
+    """The mean of an advantage in its standard errors; 0 for too few values."""
     return mean(values) / (pstdev(values) / sqrt(len(values)) + 1e-9) if len(values) >= FEWEST_SURE else 0.0
 
 
@@ -229,10 +222,8 @@ def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
     Assumes that all missing lines are missing at one point: before it line i pairs with line i, after it with line
     i + (the difference). Returns the point at which the lengths agree best.
     """
-    straight, moved = _misfits(*sorted((source, target), key=len))
-    before = accumulate(straight, initial=0.0)
-    passed = accumulate(moved, initial=0.0)  # cost of the shifted pairing up to each line
-    gain = [aligned - shifted for aligned, shifted in zip(before, passed, strict=True)]
+    costs = (accumulate(cost, initial=0.0) for cost in _misfits(*sorted((source, target), key=len)))
+    gain = [aligned - shifted for aligned, shifted in zip(*costs, strict=True)]  # up to each line
     return 1 + gain.index(min(gain))
 
 

@@ -142,8 +142,6 @@ def _flat_keys(signed: NDArray[np.uint32]) -> Hashes:
 
 def _ngrams(codes: Codes, line: NDArray[np.int64]) -> Hashes:
     """A number for the NGRAM characters from each character on; zeros follow the last one of a line."""
-    if not len(codes):
-        return np.zeros(0, np.uint64)
     at = np.arange(len(codes)) + (NGRAM - 1) * line  # where each is if NGRAM - 1 zeros follow every line
     padded = np.zeros(at[-1] + NGRAM, np.uint64)
     padded[at] = codes

@@ -58,22 +58,16 @@ def new_text_files(paths: Sequence[Path]) -> Iterator[TextFiles]:
     with ExitStack() as made:
         for path in paths:
             _make_folder(path.parent, made)
-        with _opened(paths) as files:
-            yield files
+        try:
+            with atomic_new_files(paths) as opened:
+                files = TextFiles(paths, opened)
+                yield files
+                files.finish()
+        except OSError as error:
+            if isinstance(error.__context__, DragomanError):  # closing a file that cannot be written fails as well
+                raise error.__context__ from None
+            raise storage_error(Path(error.filename) if error.filename else paths[0].parent, error) from None
         made.pop_all()  # they stay
-
-
-@contextmanager
-def _opened(paths: Sequence[Path]) -> Iterator[TextFiles]:
-    try:
-        with atomic_new_files(paths) as opened:
-            files = TextFiles(paths, opened)
-            yield files
-            files.finish()
-    except OSError as error:
-        if isinstance(error.__context__, DragomanError):  # closing a file that cannot be written fails as well
-            raise error.__context__ from None
-        raise storage_error(Path(error.filename) if error.filename else paths[0].parent, error) from None
 
 
 def _make_folder(folder: Path, made: ExitStack) -> None:

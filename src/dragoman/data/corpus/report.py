@@ -79,7 +79,6 @@ class CorpusReport:
 
     @property
     def usable(self) -> bool:
-        """Whether the corpus can be trained on."""
         return not (self.unequal or not self.pairs or UNUSABLE.keys() & self.findings.keys())
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config import CleanConfig
 from dragoman.data.corpus.pair_block import (
@@ -86,7 +87,7 @@ def length_ratio(block: PairBlock, context: Context) -> Lines:
     factor = context.clean.length_ratio
     usual = context.ratio * source
     far = (target > factor * usual) | (usual > factor * target)
-    return far & (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
+    return far & _say_something(source, target)
 
 
 def too_long(block: PairBlock, context: Context) -> Lines:
@@ -145,17 +146,15 @@ def active_rules(context: Context) -> dict[str, Rule]:
     return {kind: rule for kind, rule in RULES.items() if getattr(context.clean, kind)}
 
 
-def log_ratios(block: PairBlock) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The logarithm of target characters per source character, of the pairs whose lengths say something."""
-    source, target = block.source.lengths, block.target.lengths
-    chosen = (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
-    return np.log(target[chosen] / source[chosen])
-
-
 def usual_ratio(blocks: Iterable[PairBlock]) -> float:
     """The median of target characters per source character: a few absurd lines do not move it."""
-    ratios = np.concatenate([np.zeros(0), *map(log_ratios, blocks)])
-    return float(np.exp(np.median(ratios))) if ratios.size else 1.0
+    ratios = [np.zeros(0)]
+    for block in blocks:
+        source, target = block.source.lengths, block.target.lengths
+        chosen = _say_something(source, target)
+        ratios.append(np.log(target[chosen] / source[chosen]))
+    logarithms = np.concatenate(ratios)
+    return float(np.exp(np.median(logarithms))) if logarithms.size else 1.0
 
 
 def with_usual_ratio(context: Context, blocks: Iterator[PairBlock]) -> tuple[Context, Iterator[PairBlock]]:
@@ -177,6 +176,11 @@ def with_usual_ratio(context: Context, blocks: Iterator[PairBlock]) -> tuple[Con
         yield from blocks
 
     return context, everything()
+
+
+def _say_something(source: NDArray[np.int64], target: NDArray[np.int64]) -> Lines:
+    """Whether the ratio of these lengths says something about the pair."""
+    return (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
 
 
 def _is_empty(side: TextSide) -> Lines:

@@ -46,7 +46,6 @@ class SeenHashes:
         return seen
 
     def close(self) -> None:
-        """Remove the temporary files."""
         self._stored.clear()
         for file in self._files:
             file.close()

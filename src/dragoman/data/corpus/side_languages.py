@@ -57,8 +57,6 @@ def are_swapped(block: PairBlock, languages: Languages, context: Context) -> Lin
     if source and target and not source & target:
         return _mostly(block.source, target) & _mostly(block.target, source)
     ours, theirs = primary_language(context.source), primary_language(context.target)
-    if ours == theirs:
-        return np.zeros(len(block), bool)
     if theirs in _accepted(ours):
         return np.zeros(len(block), bool)
     swapped: Lines = (languages.source == theirs) & (languages.target == ours)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from dragoman.data.corpus.corpus import Pair, decompressed
+from dragoman.data.corpus.corpus import Pair, decompressed, file_errors
 from dragoman.errors import DataError
 from dragoman.system.parsing import new_xml_parser
 from dragoman.text.words.language import primary_language
@@ -72,7 +72,7 @@ def read_tmx(path: Path, source: str, target: str) -> Iterator[Pair]:
 
     Raises DataError with the line if the file is not well-formed, or declares entities.
     """
-    yield from _read(_TmxParser(path, source, target))
+    return _read(_TmxParser(path, source, target))
 
 
 def tmx_languages(path: Path) -> list[str]:
@@ -86,7 +86,7 @@ def tmx_languages(path: Path) -> list[str]:
 def _read(handler: _TmxParser) -> Iterator[Pair]:
     path = handler.path
     try:
-        with path.open("rb") as raw, decompressed(path, raw) as file:
+        with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as file:
             while block := file.read(_BLOCK):
                 handler.parser.Parse(block, False)
                 yield from handler.pairs
@@ -96,8 +96,6 @@ def _read(handler: _TmxParser) -> Iterator[Pair]:
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise DataError(f"{path}:{error.lineno}:{error.offset + 1}: not well-formed XML: {what}; repair it") from None
-    except (OSError, EOFError) as error:
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _is_language(tag: str, wanted: str) -> bool:

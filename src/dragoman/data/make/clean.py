@@ -1,11 +1,18 @@
 """Blocks of pairs → which of them to keep, and why not the others: the rules of `data check` as filters.
 
-`Judge` looks at one block and knows nothing of the others, so that any process may run it on any block. `Cleaner` takes
-the blocks in order and finds the duplicates. What is kept depends only on the text and the configuration.
+`Judge` looks at one block and knows nothing of the others, so that any process may run it on any block (`judged`).
+`Cleaner` takes the blocks in order and finds the duplicates. What is kept depends only on the text and the
+configuration.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +23,14 @@ from dragoman.data.corpus.pair_block import Lines, PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import in_other_language, languages_of
+from dragoman.errors import ResourceError
 
 DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
 LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
 # What cannot be written as lines of UTF-8 is removed whatever the configuration says.
 UNWRITABLE = "bad_bytes"
+# Blocks that wait or are worked on, per process.
+ON_THE_WAY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,60 @@ class Judge:
         return Judgement(tuple(faults), np.stack(list(faults.values())), hashes)
 
 
+# --- in several processes: never more than a few blocks on the way ---------------------------------------------------
+
+
+_judge: Judge
+
+
+def judged(blocks: Iterable[PairBlock], judge: Judge, workers: int) -> Iterator[tuple[PairBlock, Judgement]]:
+    """Each block with its judgement, in order, from `workers` processes, or from this one if they are 1.
+
+    Raises ResourceError if a process is killed, as the operating system does when memory is short.
+    """
+    if workers == 1:
+        yield from ((block, judge(block)) for block in blocks)
+        return
+    # Started afresh: a fork of a process with threads, as a progress bar has, may hang.
+    start = multiprocessing.get_context("spawn")
+    waiting: deque[tuple[PairBlock, Future[Judgement]]] = deque()
+    with ProcessPoolExecutor(workers, start, _begin, (judge,)) as pool:
+        try:
+            for block in blocks:
+                texts = list(block.source.lines), list(block.target.lines)
+                waiting.append((block, pool.submit(_work, *texts, block.first, dict(block.malformed))))
+                if len(waiting) >= ON_THE_WAY * workers:
+                    first, judgement = waiting.popleft()
+                    yield first, judgement.result()
+            for block, judgement in waiting:
+                yield block, judgement.result()
+        except BrokenProcessPool:
+            raise ResourceError("a worker process was killed; use fewer with --workers") from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(judge: Judge) -> None:
+    """In a new process: Ctrl-C is for the parent, which ends this one; if the parent is killed, this one ends too."""
+    global _judge
+    _judge = judge
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)  # it waits for work that nobody sends
+
+
+def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Judgement:
+    return _judge(PairBlock(source, target, first, malformed))
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class CleanedBlock:
     """What becomes of a block: which pairs stay [L], and the reasons for each pair that is removed, by its index."""
@@ -103,7 +167,6 @@ class Cleaner:
     """Pairs by the reason for removing them; a pair may have several."""
 
     def decide(self, block: PairBlock, judgement: Judgement) -> CleanedBlock:
-        """Which pairs of the next block are kept."""
         stays: Lines = np.logical_not(np.any(judgement.faults, axis=0))
         reasons: dict[int, list[str]] = {}
         for rule, row in zip(*np.nonzero(judgement.faults), strict=True):

@@ -34,26 +34,22 @@ def refuse_without_ray(corpus: CorpusConfig) -> None:
 
 def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[PairBlock, Judgement]]:
     """Each block with its judgement, in order, from the cluster at RAY_ADDRESS, or else one of this machine."""
-    with cluster() as ray:
-        yield from _results(ray, corpus, judge)
-
-
-def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[PairBlock, Judgement]]:
     target = corpus.target and corpus.target.absolute()
     corpus = corpus.model_copy(update={"source": corpus.source.absolute(), "target": target})
-    ranges = [{"block": number, "bytes": np.array(sides)} for number, sides in enumerate(_byte_ranges(corpus))]
-    if not ranges:
-        return
-    shared = ray.put((corpus, judge))
+    with cluster() as ray:
+        ranges = [{"block": number, "bytes": np.array(sides)} for number, sides in enumerate(_byte_ranges(corpus))]
+        if not ranges:
+            return
+        shared = ray.put((corpus, judge))
 
-    def work(row: dict[str, Any]) -> dict[str, Any]:
-        corpus, judge = ray.get(shared)
-        return _packed(judge(_block(corpus, row)))
+        def work(row: dict[str, Any]) -> dict[str, Any]:
+            corpus, judge = ray.get(shared)
+            return _packed(judge(_block(corpus, row)))
 
-    tasks = ordered_data().from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
-    for row, packed in zip(ranges, tasks.map(work).iter_rows(), strict=True):
-        block = _block(corpus, row)
-        yield block, _unpacked(packed, len(block))
+        tasks = ordered_data().from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
+        for row, packed in zip(ranges, tasks.map(work).iter_rows(), strict=True):
+            block = _block(corpus, row)
+            yield block, _unpacked(packed, len(block))
 
 
 def _block(corpus: CorpusConfig, row: dict[str, Any]) -> PairBlock:

@@ -202,7 +202,7 @@ def _before_mark(text: str, added: str) -> str:
 def _words(text: str) -> list[str]:
     """The words of letters alone, without the punctuation around them."""
     stripped = (re.sub(r"^[\W_]+|[\W_]+$", "", word) for word in text.split())
-    return [word for word in stripped if word.isalpha() and len(list(clusters(word))) >= WORD_LETTERS]
+    return [word for word in stripped if word.isalpha() and len(clusters(word)) >= WORD_LETTERS]
 
 
 def _renumbered(sides: tuple[str, str], rng: random.Random) -> tuple[str, str]:

@@ -67,14 +67,14 @@ def split_corpus(
     refuse_existing(paths, "remove it, or name another file in the configuration")
     refuse_same(paths, "give each side of each part its own file in the configuration")
     wanted = [part for part in parts if part != "train"]
-    drawn = _draw(blocks, (options.held_out or HELD_OUT) * len(wanted), options)
-    size = min(HELD_OUT, drawn.total // SMALLEST_SHARE) if options.held_out is None else options.held_out
-    if size < 1 or size * len(parts) > drawn.total:
+    sentences, total = _draw(blocks, (options.held_out or HELD_OUT) * len(wanted), options)
+    size = min(HELD_OUT, total // SMALLEST_SHARE) if options.held_out is None else options.held_out
+    if size < 1 or size * len(parts) > total:
         raise DataError(
-            f"{name}: {counted(drawn.total, 'pair')} {'is' if drawn.total == 1 else 'are'} too few to hold out "
+            f"{name}: {counted(total, 'pair')} {'is' if total == 1 else 'are'} too few to hold out "
             f"{max(size, 1):,} for each part; give more text, or ask for fewer with --held-out"
         )
-    chosen = _choose(blocks, drawn, dict.fromkeys(wanted, size), options)
+    chosen = _choose(blocks, sentences, dict.fromkeys(wanted, size), options)
     if missing := next((part for part, groups in chosen.items() if sum(groups.values()) < size), None):
         raise DataError(_impossible(name, missing, sum(chosen[missing].values()), size, options))
     return _write(blocks, files, {key: part for part, groups in chosen.items() for key in groups}, paths, options)
@@ -122,34 +122,25 @@ def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
 # --- candidates ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Drawn:
-    """Sentences by the keys that order them, and the number of pairs of the corpus."""
-
-    sentences: dict[int, str]
-    total: int = 0
-
-
 def _keys(sources: list[str], options: SplitOptions) -> Hashes:
     """A number for each sentence, equal for sentences that stay together; their order is the order of drawing."""
     hashes = letter_hashes(sources) if options.near else text_hashes(sources)
     return mixed(hashes ^ mixed(np.array([options.seed], np.uint64)))
 
 
-def _draw(blocks: Blocks, pairs: int, options: SplitOptions) -> _Drawn:
-    """The sentences with the smallest keys, CANDIDATES times as many as `pairs`."""
+def _draw(blocks: Blocks, pairs: int, options: SplitOptions) -> tuple[dict[int, str], int]:
+    """The sentences with the smallest keys, CANDIDATES times as many as `pairs`; how many pairs the corpus has."""
     most = max(CANDIDATES * pairs, LEAST)
-    drawn, limit = _Drawn({}), 2**64
+    sentences, total, limit = dict[int, str](), 0, 2**64
     for sources, _, _ in blocks():
-        drawn.total += len(sources)
+        total += len(sources)
         for key, source in zip(_keys(sources, options).tolist(), sources, strict=True):
             if key < limit:
-                drawn.sentences.setdefault(key, source)
-        if len(drawn.sentences) > 2 * most:
-            drawn.sentences = {key: drawn.sentences[key] for key in sorted(drawn.sentences)[:most]}
-            limit = max(drawn.sentences)
-    drawn.sentences = {key: drawn.sentences[key] for key in sorted(drawn.sentences)[:most]}
-    return drawn
+                sentences.setdefault(key, source)
+        if len(sentences) > 2 * most:
+            sentences = dict(sorted(sentences.items())[:most])
+            limit = max(sentences)
+    return dict(sorted(sentences.items())[:most]), total
 
 
 @dataclass(slots=True)
@@ -183,16 +174,16 @@ class _Groups:
 
 
 def _choose(
-    blocks: Blocks, drawn: _Drawn, sizes: Mapping[str, int], options: SplitOptions
+    blocks: Blocks, sentences: Mapping[int, str], sizes: Mapping[str, int], options: SplitOptions
 ) -> dict[str, dict[int, int]]:
     """The keys of each held-out part with their numbers of lines: exactly the size of the part, if that is possible."""
     for last in [*[False] * (ROUNDS - 1), True]:
-        groups = _group(blocks, drawn.sentences, options)
+        groups = _group(blocks, sentences, options)
         chosen = _fill(groups, sizes)
         full = all(sum(keys.values()) == sizes[part] for part, keys in chosen.items())
-        if full or last or not groups.outside or len(drawn.sentences) + len(groups.outside) > MOST:
+        if full or last or not groups.outside or len(sentences) + len(groups.outside) > MOST:
             break
-        drawn.sentences |= groups.outside
+        sentences = {**sentences, **groups.outside}
     return chosen
 
 

@@ -38,13 +38,21 @@ def attention_weights(
     return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 
 
-def rotate(x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
+# Cosine and sine of the angles by which each position of each row is rotated.
+Rotation = tuple[Float[Tensor, "B 1 T P"], Float[Tensor, "B 1 T P"]]
+
+
+def rotate(x: Float[Tensor, "B H T K"], start: int | Rotation) -> Float[Tensor, "B H T K"]:
     """Rotary position embedding (Su et al. 2021): Q Kᵀ then depends on the distance of two positions.
 
-    The pair (x_i, x_{i + d_k/2}) is rotated by the angle pos · 10000^(−2i/d_k); the first position is `start`.
+    The pair (x_i, x_{i + d_k/2}) is rotated by the angle pos · 10000^(−2i/d_k); the first position is `start`, or
+    `start` is the `rotation` of positions that do not follow each other.
     """
-    end = start + x.size(2)
-    cos, sin = (table[start:end] for table in rotary_table(1 << (end - 1).bit_length(), x.size(3), x.device))
+    if isinstance(start, int):
+        end = start + x.size(2)
+        cos, sin = (table[start:end] for table in rotary_table(1 << (end - 1).bit_length(), x.size(3), x.device))
+    else:
+        cos, sin = start
     a, b = x.float().chunk(2, dim=-1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
 
@@ -56,6 +64,12 @@ def rotary_table(length: int, d_k: int, device: torch.device) -> tuple[Float[Ten
     frequency = 10000 ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
     angles = torch.arange(length, dtype=torch.float64)[:, None] * frequency
     return angles.cos().to(device, torch.float32), angles.sin().to(device, torch.float32)
+
+
+def rotation(places: Int[Tensor, "B T"], d_k: int) -> Rotation:
+    """By what a row whose positions have these places is rotated; a place is less than T."""
+    cos, sin = rotary_table(1 << (places.size(1) - 1).bit_length(), d_k, places.device)
+    return cos[places].unsqueeze(1), sin[places].unsqueeze(1)
 
 
 class ScaledDotProduct(nn.Module):
@@ -110,7 +124,7 @@ class MultiHeadAttention(Attending):
 
         MultiHead(x, m, m) = attention(attention.queries(x), *attention.keys_values(m), mask)
 
-    With `rotary`, queries and keys are rotated by their positions, the first of which is `start`.
+    With `rotary`, queries and keys are rotated by their positions, the first of which is `start` (see `rotate`).
     """
 
     def __init__(
@@ -124,13 +138,13 @@ class MultiHeadAttention(Attending):
         self.w_o = nn.Linear(heads * d_v, d_model, bias)
         self.attend = ScaledDotProduct()
 
-    def queries(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B H T K"]:
+    def queries(self, x: Float[Tensor, "B T D"], start: int | Rotation = 0) -> Float[Tensor, "B H T K"]:
         """Q W_i^Q for every head i."""
         q = split_heads(self.w_q(x), self.heads)
         return rotate(q, start) if self.rotary else q
 
     def keys_values(
-        self, x: Float[Tensor, "B S D"], start: int = 0
+        self, x: Float[Tensor, "B S D"], start: int | Rotation = 0
     ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]:
         """K W_i^K and V W_i^V for every head i."""
         k, v = split_heads(self.w_k(x), self.heads), split_heads(self.w_v(x), self.heads)

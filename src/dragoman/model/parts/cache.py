@@ -81,7 +81,7 @@ def by_sentence(x: Float[Tensor, "R H T K"], sentences: int) -> Float[Tensor, "B
 
 
 def extend_lineage(
-    lineage: Lineage, past_length: int, width: int, length: int, memory_mask: Bool[Tensor, "B 1 1 S"]
+    lineage: Lineage, past_length: int, width: int, length: int, memory_mask: Bool[Tensor, "B 1 #S S"]
 ) -> Bool[Tensor, "B M N2"] | None:
     """The lineage after each of `width` hypotheses per sentence has been extended by `length` nodes of its own."""
     if width == 1 and lineage is None:

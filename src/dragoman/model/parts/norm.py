@@ -1,4 +1,4 @@
-"""Norms: LayerNorm of the paper (Ba et al. 2016) is PyTorch's; RMSNorm (Zhang and Sennrich 2019) is defined here.
+"""Norms: LayerNorm of the paper (Ba et al. 2016), and RMSNorm (Zhang and Sennrich 2019).
 
 PyTorch computes RMSNorm on a CPU as five operations, each of which saves tensors for the backward pass. This one saves
 the normalised vector alone and takes less than half the time (`docs/log.md`, 2026-11-21).
@@ -7,6 +7,7 @@ the normalised vector alone and takes less than half the time (`docs/log.md`, 20
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -18,8 +19,23 @@ EPSILON = {"layer": 1e-5, "rms": 1e-6}
 
 def norm(config: ModelConfig) -> nn.Module:
     """The norm that `config` names."""
-    kind = RMSNorm if config.norm == "rms" else nn.LayerNorm
+    kind = RMSNorm if config.norm == "rms" else LayerNorm
     return kind(config.d_model, EPSILON[config.norm])
+
+
+class LayerNorm(nn.LayerNorm):
+    """(x − mean(x)) / √(variance(x) + ε) · γ + β, by PyTorch's kernel, in the type of x."""
+
+    def forward(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any D"]:
+        return super().forward(x) if x.device.type == "cpu" else self.unconverted(x)
+
+    def unconverted(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any D"]:
+        """The norm where autocast would convert x, and with it all that follows, to float32: on a GPU.
+
+        The kernel computes mean and variance in float32 in any case.
+        """
+        with torch.autocast(x.device.type, enabled=False):
+            return F.layer_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.bias.to(x.dtype), self.eps)
 
 
 class RMSNorm(nn.Module):

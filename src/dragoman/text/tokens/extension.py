@@ -56,23 +56,19 @@ class Extension:
 
 def extend(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], count: int) -> Extension:
     """The tokenizer with up to `count` more pieces, on each side if the vocabularies are separate."""
-    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    vocabularies = tokenizer.source, tokenizer.target
+    words = [_words(vocabulary, (pair[side] for pair in pairs)) for side, vocabulary in enumerate(vocabularies)]
+    taken = [{piece.text for piece in model_pieces(vocabulary.serialized)} for vocabulary in vocabularies]
     if tokenizer.same_ids:
-        words = _words(tokenizer.source, sources) + _words(tokenizer.target, targets)
-        merges = _Merges(words, _taken(tokenizer.source) | _taken(tokenizer.target))
-        added, before = merges.learn(count, _is_bpe(tokenizer.source)), merges.before
-        source = _appended(tokenizer.source, added, merges)
-        target = source if tokenizer.joint else _appended(tokenizer.target, added, merges)
-        replaced = [piece.ids for piece in added]
-        return Extension(Tokenizer(source, target), (replaced, replaced), before, merges.tokens)
-    sides = []
-    for vocabulary, lines in ((tokenizer.source, sources), (tokenizer.target, targets)):
-        merges = _Merges(_words(vocabulary, lines), _taken(vocabulary))
-        added = merges.learn(count, _is_bpe(vocabulary))
-        sides.append((_appended(vocabulary, added, merges), [piece.ids for piece in added], merges))
-    (source, of_source, ours), (target, of_target, theirs) = sides
-    tokens = ours.before + theirs.before, ours.tokens + theirs.tokens
-    return Extension(Tokenizer(source, target), (of_source, of_target), *tokens)
+        learners = [_Merges(words[0] + words[1], taken[0] | taken[1])]
+    else:
+        learners = list(map(_Merges, words, taken))
+    added = [merges.learn(count, _is_bpe(side)) for merges, side in zip(learners, vocabularies, strict=False)]
+    source = _appended(tokenizer.source, added[0], learners[0])
+    target = source if tokenizer.joint else _appended(tokenizer.target, added[-1], learners[-1])
+    replaced = [piece.ids for piece in added[0]], [piece.ids for piece in added[-1]]
+    before, after = sum(merges.before for merges in learners), sum(merges.tokens for merges in learners)
+    return Extension(Tokenizer(source, target), replaced, before, after)
 
 
 def with_symbols(tokenizer: Tokenizer, count: int) -> Extension:
@@ -139,10 +135,6 @@ def _symbols(vocabulary: Vocabulary, line: str) -> Iterator[tuple[str, Ids]]:
             yield from ((character, (UNK,)) for character in piece)
         else:
             yield piece, (id_,)
-
-
-def _taken(vocabulary: Vocabulary) -> set[str]:
-    return {piece.text for piece in model_pieces(vocabulary.serialized)}
 
 
 class _Merges:

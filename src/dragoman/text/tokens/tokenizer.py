@@ -18,6 +18,7 @@ from typing import Any, Literal
 import sentencepiece
 
 from dragoman.config import TokenizerConfig
+from dragoman.config.sections.project import SPECIAL_PIECES
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.terms.symbols import symbol
 from dragoman.text.tokens.model_file import SPACE
@@ -26,7 +27,6 @@ from dragoman.text.words.normalise import is_text, normalise
 
 # Fixed in every vocabulary, so that no function needs them as a parameter.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
-SPECIAL_TOKENS = {"<pad>", "<unk>", "<s>", "</s>"}
 
 # Maximum number of pairs → size of the vocabulary, unless a size is set.
 USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
@@ -104,17 +104,14 @@ class Tokenizer:
             if draw.normalises:  # an imported model; SentencePiece encodes with its normaliser by itself
                 clean = [text.replace(SPACE, " ").strip() for text in vocabulary.processor.Normalize(clean)]
             return [draw.encode(text, rng) for text in clean]
-        ids: list[list[int]] = _of_all(vocabulary.processor.EncodeAsIds, clean)
-        return ids
+        return _of_all(vocabulary.processor.EncodeAsIds, clean)
 
     def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:
         """The text of each list of ids; BOS, EOS and PAD are ignored."""
         clean = [[token for token in tokens if token > EOS or token == UNK] for tokens in sentences]
-        texts: list[str] = _of_all(getattr(self, side).processor.DecodeIds, clean)
-        return texts
+        return _of_all(getattr(self, side).processor.DecodeIds, clean)
 
     def pieces(self, tokens: Sequence[int], side: Side) -> list[str]:
-        """The text of each token, as SentencePiece writes it."""
         processor = getattr(self, side).processor
         return [processor.IdToPiece(int(token)) for token in tokens]
 
@@ -182,7 +179,7 @@ def learn(
         raise ConfigError("tokenizer.shared: only an imported tokenizer is; set tokenizer.joint = true instead")
     if twice := {*source_marks, *target_marks} & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(twice)} is a language token; choose another string")
-    if taken := SPECIAL_TOKENS & set(config.user_defined_symbols):
+    if taken := SPECIAL_PIECES & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a special token; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:
@@ -268,8 +265,7 @@ def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataErro
 
 def _of_all(call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     """The results of `call`, which takes one item or a list of them."""
-    results: list[Any] = [call(item) for item in items] if len(items) <= FEW else call(items)
-    return results
+    return [call(item) for item in items] if len(items) <= FEW else call(items)
 
 
 def _read(path: Path) -> bytes:

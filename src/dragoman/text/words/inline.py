@@ -38,14 +38,3 @@ class InlineText:
     def counted_codes(self) -> Counter[tuple[str, str]]:
         """How often each code occurs, by kind and name: the same in a translation."""
         return Counter((code.kind, code.name) for code in self.codes)
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether each span that is opened is closed, once, inside the spans that were opened before it."""
-        opened: list[str] = []
-        for code in self.codes:
-            if code.kind == "open":
-                opened.append(code.name)
-            elif code.kind == "close" and (not opened or opened.pop() != code.name):
-                return False
-        return not opened

@@ -1,6 +1,7 @@
 """Loss, speed and utilisation of the device, over the updates since the last report."""
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ class Meter:
 
     def __init__(self, model: AnyModel, vocab: int, device: torch.device, passes: int = 1) -> None:
         self.model, self.vocab, self.passes = model, vocab, passes
+        self.flops_of = lru_cache(maxsize=1 << 16)(partial(training_flops, model, vocab, passes))
         self.peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
         self.start(0.0)
 
@@ -28,6 +30,10 @@ class Meter:
         """Exclude `seconds` from the time of the steps."""
         self.since += seconds
 
+    def add_loss(self, loss: float) -> None:
+        """Add the loss of steps that `add` had with a loss of 0, because it was not known yet."""
+        self.loss += loss
+
     def add(self, loss: float, tokens: int, batches: Sequence[Batch], terms: int | None = None) -> None:
         """Add a step: summed loss and target tokens of all processes, and the batches of this one.
 
@@ -37,6 +43,9 @@ class Meter:
         self.terms += tokens if terms is None else terms
         self.tokens += tokens
         for batch in batches:
+            if batch.lengths:  # of rows that hold several pairs, the pairs count
+                self.flops += sum(self.flops_of(*lengths) for lengths in batch.lengths)
+                continue
             (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
             self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
 

@@ -77,6 +77,8 @@ class RunProgress:
     """Watched value at each validated step whose checkpoint is kept."""
     balance: list[float] = field(default_factory=list)
     """Coefficients of the balance of experts for the next update; none without experts."""
+    in_rows: bool = False
+    """Whether a row of a batch holds several pairs: the position counts batches of this kind."""
 
 
 def save_checkpoint(

@@ -99,7 +99,7 @@ class GradientAccumulator:
         # exchange, before which it rearranges its buckets of gradients.
         self.exchanging = self.sharded or (self.group.size > 1 and self.exchanges == 1)
         try:
-            with self._settings(), within_memory(f"{counted(rows, 'pair')} of {source} + {target} tokens", self.remedy):
+            with self.settings(), within_memory(f"{counted(rows, 'pair')} of {source} + {target} tokens", self.remedy):
                 return sum(self._backward(part, token_count, last=part is parts[-1]) for part in parts)
         except _OutOfMemoryElsewhere:
             pass
@@ -163,7 +163,7 @@ class GradientAccumulator:
         return loss, totals
 
     @contextmanager
-    def _settings(self) -> Iterator[None]:
+    def settings(self) -> Iterator[None]:
         """Process-wide settings of PyTorch that an update needs, restored afterwards."""
         with warnings.catch_warnings() if self.sharded or self.train.compile else nullcontext():
             if self.sharded:  # a warning against writing into a layer's output in place, which no layer here does

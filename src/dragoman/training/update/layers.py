@@ -8,9 +8,14 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.training.objective.row_loss import RowLoss
 
 # Shapes that a layer is compiled for; with further shapes it runs uncompiled.
 COMPILED_SHAPES = 64
+# Positions that are projected at once by a compiled loss: with 32,000 pieces their logits take 2 GiB in bfloat16.
+COMPILED_CHUNK = 32_768
+# What `torch.compile` translates to: kernels, by its own compiler.
+BACKEND = "inductor"
 
 
 def recompute_layers(model: EncoderDecoder) -> None:
@@ -25,7 +30,13 @@ def compile_layers(model: EncoderDecoder) -> None:
     The caller raises torch._dynamo's `recompile_limit` to COMPILED_SHAPES around forward passes.
     """
     for layer in model.layers():
-        layer.forward = torch.compile(layer.forward, dynamic=False)
+        layer.forward = torch.compile(layer.forward, dynamic=False, backend=BACKEND)
+
+
+def compile_row_loss(loss: RowLoss) -> None:
+    """Compile what happens to the logits, all of an update's at once: they are read twice and never in float32."""
+    loss.of_logits = torch.compile(loss.of_logits, dynamic=False, fullgraph=True, backend=BACKEND)
+    loss.chunk = COMPILED_CHUNK
 
 
 @contextmanager

@@ -10,11 +10,16 @@ from dragoman.config import TrainConfig
 from dragoman.training.update.distributed import full_tensor, shard_like
 
 
-def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
-    """Adam over all parameters, tied ones once; the learning rate is set before each step."""
+def build_optimizer(model: nn.Module, config: TrainConfig, recordable: bool = False) -> torch.optim.Adam:
+    """Adam over all parameters, tied ones once; the learning rate is set before each step.
+
+    A `recordable` one keeps all of its state on the device, so that a CUDA graph can hold its step.
+    """
     parameters = list(model.parameters())
     fused = parameters[0].device.type in ("cpu", "cuda")
-    return torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=fused)
+    return torch.optim.Adam(
+        parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=fused, capturable=recordable
+    )
 
 
 def clip_grad_norm(parameters: Iterable[nn.Parameter], limit: float) -> float:

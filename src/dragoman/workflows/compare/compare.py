@@ -13,6 +13,7 @@ from pathlib import Path
 from dragoman.bundle import open_bundle
 from dragoman.config.file import dump_config
 from dragoman.evaluation import RESAMPLES
+from dragoman.training.resume.checkpoint import resumable_steps
 from dragoman.translator import Translator
 from dragoman.workflows.compare.budget import (
     Equal,
@@ -61,22 +62,23 @@ def compare_runs(
         refuse_other_sizes(systems)
     if equal == "flops":
         refuse_other_objectives(systems)
-    found, budget = list[ComparedRun](), None
+    measured, budget = list[ComparedRun](), None
     for system in systems:
         if not system.is_finished:
             system = with_budget(system, equal, budget)
             listener.notice(f"{system.name}: training")
-            train(system.config, resume=system.is_started, listeners=listeners, user_keys=system.user_keys)
-        one = _measured(system, test_set, example, listener)
+            started = bool(resumable_steps(system.folder / "checkpoints"))
+            train(system.config, resume=started, listeners=listeners, user_keys=system.user_keys)
+        run = _measured(system, test_set, example, listener)
         if equal and budget:
-            refuse_other_budget(system, equal, budget, one.cost)
-        budget = budget or budget_of(system.folder / "model", one.cost)
-        found.append(one)
-    named = {one.name: one.translations for one in found}
+            refuse_other_budget(system, equal, budget, run.cost)
+        budget = budget or budget_of(system.folder / "model", run.cost)
+        measured.append(run)
+    named = {run.name: run.translations for run in measured}
     scored = score_systems(named, test_set, tokenize=tokenize, resamples=resamples, listener=listener)
     assert scored.comparison, "two systems or more are compared"
-    by_name = {one.name: one.scores for one in (scored, *scored.others)}
-    complete = tuple(replace(one, scores=by_name[one.name]) for one in found)
+    by_name = {system.name: system.scores for system in (scored, *scored.others)}
+    complete = tuple(replace(run, scores=by_name[run.name]) for run in measured)
     result = RunComparison(complete, test_set, scored.comparison, equal, example)
     if page is not None:
         write_page(result, Path(page))

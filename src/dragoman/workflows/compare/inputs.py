@@ -8,7 +8,6 @@ from pathlib import Path
 from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import read_config, read_run_config
 from dragoman.errors import ConfigError, DataError, ModelError, checked_path
-from dragoman.training.resume.checkpoint import resumable_steps
 from dragoman.workflows.evaluate.evaluate import TestSet
 from dragoman.workflows.evaluate.held_out import held_out_by_pair
 from dragoman.workflows.train.run_folder import output_of
@@ -31,10 +30,6 @@ class System:
     def is_finished(self) -> bool:
         """Whether there is a model."""
         return (self.folder / MODEL).exists()
-
-    @property
-    def is_started(self) -> bool:
-        return bool(resumable_steps(self.folder / "checkpoints"))
 
 
 def read_systems(runs: Sequence[str | PathLike[str]]) -> list[System]:

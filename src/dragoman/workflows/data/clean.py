@@ -21,9 +21,8 @@ from dragoman.data.corpus.output import (
     reject_line,
 )
 from dragoman.data.corpus.rules import Context, with_usual_ratio
-from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out
+from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out, judged
 from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
-from dragoman.data.make.parallel import judged
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
 from dragoman.workflows.data.check import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress

@@ -140,12 +140,12 @@ def import_model(
         repository = (hub or Hub()).look_up(*named) if named else None
         folder = _download(hub or Hub(), repository, listener) if repository else path
         foreign = _read(folder, kind, languages, scratch, weights, listener)
-        foreign = _licensed(foreign, path, repository, license, listener)
+        foreign = _identified(foreign, path, target, repository, license, listener)
         text = given or embedded_text(foreign.config.project)
         if quantization:
             _refuse_export(path, foreign, text)
         try:
-            _write(_named(foreign, target), bundle)
+            _write(foreign, bundle)
             result = _try(bundle, path, foreign, text if trial else TrialText("no text"), listener)
         except DragomanError as error:  # the user knows the output, not where it is made
             raise type(error)(str(error).replace(str(bundle), str(target))) from None
@@ -214,10 +214,10 @@ def _read(
     return foreign
 
 
-def _licensed(
-    foreign: Foreign, path: Path, repository: Repository | None, license: str | None, listener: Listeners
+def _identified(
+    foreign: Foreign, path: Path, target: Path, repository: Repository | None, license: str | None, listener: Listeners
 ) -> Foreign:
-    """`foreign` with its licence, the one given before that of its files."""
+    """`foreign` with the name of its output, and its licence: `license` before that of its files."""
     origin = origin_on_hub(foreign.origin, repository) if repository else foreign.origin
     if license:
         if origin.license_from and origin.license.lower() != license.lower():
@@ -227,13 +227,8 @@ def _licensed(
         listener.on_warning(
             f"{path}: names no licence, so the card says {UNKNOWN}; find it out, and import again with --license"
         )
-    project = foreign.config.project.model_copy(update={"license": origin.license})
+    project = foreign.config.project.model_copy(update={"name": name_of(target), "license": origin.license})
     return replace(foreign, origin=origin, config=foreign.config.model_copy(update={"project": project}))
-
-
-def _named(foreign: Foreign, target: Path) -> Foreign:
-    project = foreign.config.project.model_copy(update={"name": name_of(target)})
-    return replace(foreign, config=foreign.config.model_copy(update={"project": project}))
 
 
 def _refuse_export(path: Path, foreign: Foreign, text: TrialText) -> None:

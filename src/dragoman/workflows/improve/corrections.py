@@ -5,7 +5,7 @@ Of a source with several corrections the newest counts, in a file the last one.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,18 +74,15 @@ def read_corrections(path: Path, project: ProjectConfig, pair: str = "") -> Corr
     if chosen is None:
         names = ", ".join(one.name for one in project.all_pairs)
         raise ConfigError(f"--pair {pair}: not a pair of this model, which has {names}")
-    if _is_database(path):
-        found = list(_read_database(path, _matching(project, pair)))
-    else:
-        found = list(_read_text(path, chosen.name))
-    if not found:
+    read = list(_read_database(path, project, pair) if _is_database(path) else _read_text(path, chosen.name))
+    if not read:
         raise DataError(f"{path}: no corrections; correct some translations first")
-    own = [one for one in found if one.pair]
-    if not own:
-        names = ", ".join(sorted({one.where.rpartition(": ")[2] for one in found}))
+    usable = [one for one in read if one.pair]
+    if not usable:
+        names = ", ".join(sorted({one.where.rpartition(": ")[2] for one in read}))
         wanted = ", ".join(one.name for one in project.all_pairs)
         raise DataError(f"{path}: no corrections for {wanted}; they are for {names}")
-    return _checked(path, [line for one in own for line in _lines(one)], project, len(found) - len(own))
+    return _checked(path, [line for one in usable for line in _lines(one)], project, len(read) - len(usable))
 
 
 def _is_database(path: Path) -> bool:
@@ -108,31 +105,18 @@ def _read_text(path: Path, pair: str) -> Iterator[Correction]:
             yield Correction(source, target, pair, f"{path}:{block.first + index}")
 
 
-def _matching(project: ProjectConfig, only: str) -> Callable[[str, str], str]:
-    """Which pair of the model two language tags are: the same tags, or else the same languages; "" for none."""
-    pairs = [pair for pair in project.all_pairs if not only or pair == project.pair(only)]
-
-    def name(source: str, target: str) -> str:
-        for same in (_equal, _alike):
-            for pair in pairs:
-                if same(pair, source, target):
-                    return pair.name
-        return ""
-
-    return name
+def _matching(pairs: Sequence[PairConfig], source: str, target: str) -> str:
+    """Which of the pairs two language tags are: the same tags, or else the same languages; "" for none."""
+    for form in (str.casefold, primary_language):
+        for pair in pairs:
+            if (form(pair.source), form(pair.target)) == (form(source), form(target)):
+                return pair.name
+    return ""
 
 
-def _equal(pair: PairConfig, source: str, target: str) -> bool:
-    return (pair.source.casefold(), pair.target.casefold()) == (source.casefold(), target.casefold())
-
-
-def _alike(pair: PairConfig, source: str, target: str) -> bool:
-    ours = primary_language(pair.source), primary_language(pair.target)
-    return ours == (primary_language(source), primary_language(target))
-
-
-def _read_database(path: Path, name: Callable[[str, str], str]) -> Iterator[Correction]:
+def _read_database(path: Path, project: ProjectConfig, only: str) -> Iterator[Correction]:
     """The corrections in the order in which they were made. Raises DataError for a database of another kind."""
+    pairs = [pair for pair in project.all_pairs if not only or pair == project.pair(only)]
     query = f"select {', '.join(COLUMNS)} from {TABLE} order by updated, id"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
@@ -142,7 +126,7 @@ def _read_database(path: Path, name: Callable[[str, str], str]) -> Iterator[Corr
                     f"{path}: a database without corrections; give the corrections.db of the service, or a .tsv file"
                 )
             for number, source, translation, correction, ours, theirs, _, _ in database.execute(query):
-                pair = name(ours, theirs)
+                pair = _matching(pairs, ours, theirs)
                 where = f"{path}: correction {number}" if pair else f"{path}: {pair_name(ours, theirs)}"
                 yield Correction(source, correction, pair, where, translation or "")
     except sqlite3.Error as error:

@@ -22,7 +22,7 @@ from dragoman.config.sections.project import is_name
 from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
 from dragoman.installed import models_folder
 from dragoman.installed.opening import open_model
-from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder, storage_error
+from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
@@ -130,8 +130,6 @@ def _lock(stack: ExitStack, folder: Path) -> None:
         stack.enter_context(locked(folder.with_name(f".{folder.name}.improving"), wait=False))
     except BlockingIOError:
         raise ConfigError(f"{folder}: another process improves this model; wait for it") from None
-    except OSError as error:
-        raise storage_error(folder, error) from None
 
 
 @dataclass(frozen=True)

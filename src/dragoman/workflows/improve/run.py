@@ -13,7 +13,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import read_config
-from dragoman.config.sizes import tuning_epochs_for
+from dragoman.config.sizes import epochs_for
 from dragoman.errors import ConfigError
 from dragoman.system.files import write_text_atomically
 from dragoman.workflows.improve.corrections import Correction
@@ -54,7 +54,7 @@ def refuse_own_keys(overrides: Sequence[str]) -> None:
 def steps_for(corrections: int) -> int:
     """The steps for this many corrections."""
     pairs = corrections / (1 - REPLAY_SHARE)
-    return max(FEWEST_STEPS, math.ceil(tuning_epochs_for(corrections) * pairs / PAIRS_OF_STEP))
+    return max(FEWEST_STEPS, math.ceil(epochs_for(corrections, tuning=True) * pairs / PAIRS_OF_STEP))
 
 
 def run_config(

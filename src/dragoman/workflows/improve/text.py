@@ -7,16 +7,15 @@ embedded text, whose held-out parts then are the validation and test text too.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, PairConfig, RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.data.corpus.corpus import Pair, embedded_pairs, read_lines, read_pairs, sample_evenly
-from dragoman.data.corpus.directions import Direction, directions
+from dragoman.data.corpus.directions import directions
 from dragoman.errors import ConfigError, DataError, counted
-from dragoman.system.files import storage_error
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
@@ -69,11 +68,8 @@ class TextWriter:
     def write_all(self, name: str, pair: PairConfig, lines: Lines, weight: float = 1.0) -> CorpusConfig:
         """All of them."""
         paths = [self.folder / f"{name}.{pair.name.replace(':', '-')}.{side}" for side in ("source", "target")]
-        try:
-            for side, path in enumerate(paths):
-                path.write_text("".join(f"{both[side]}\n" for both in lines), encoding="utf-8")
-        except OSError as error:
-            raise storage_error(paths[0], error) from None
+        for side, path in enumerate(paths):
+            path.write_text("".join(f"{both[side]}\n" for both in lines), encoding="utf-8")
         languages = pair.name if self.several else ""
         return CorpusConfig(source=paths[0], target=paths[1], weight=weight, languages=languages)
 
@@ -161,22 +157,10 @@ def _original(run: RunConfig, pairs: Sequence[PairConfig], writer: TextWriter) -
     """A sample of each training corpus, whose weight makes up for what was not drawn."""
     wanted = [one for one in directions(run, run.data.train) if (one.pair or pairs[0]) in pairs]
     for number, one in enumerate(wanted):
-        seen = _CountedPairs(one)
-        lines = sample_evenly(seen, REPLAY_LINES, seed=1)
-        weight = min(10_000.0, one.corpus.weight * seen.count / max(len(lines), 1))
+        read = count()  # its next number is that of the pairs that were read
+        lines = sample_evenly((pair for pair, _ in zip(one.read(), read, strict=False)), REPLAY_LINES, seed=1)
+        weight = min(10_000.0, one.corpus.weight * next(read) / max(len(lines), 1))
         yield writer.write(f"replay-{number}", one.pair or pairs[0], lines, weight)
-
-
-class _CountedPairs:
-    """The pairs of a direction, counted as they are read."""
-
-    def __init__(self, direction: Direction) -> None:
-        self._direction, self.count = direction, 0
-
-    def __iter__(self) -> Iterator[Pair]:
-        for pair in self._direction.read():
-            self.count += 1
-            yield pair
 
 
 def _replayed(

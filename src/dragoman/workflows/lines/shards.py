@@ -56,17 +56,16 @@ def cut(
     """
     shards = list[Shard]()
     with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as text:
-        file = _ByteCounter(text)
         shard = Shard(1, 0, 0, 0, FIRST_WINDOW)
         window = FIRST_WINDOW
-        for requests in windows(parse(decode_lines(file, str(path)), 1)):
+        for requests in windows(parse(decode_lines(text, str(path)), 1)):
             look(requests)
             window = min(2 * window, WINDOW)
-            shard = replace(shard, lines=shard.lines + len(requests), end=file.bytes)
+            shard = replace(shard, lines=shard.lines + len(requests), end=text.tell())
             following = shard.first + shard.lines
             if shard.lines >= (lines or SHARD_LINES) or following == done + 1:
                 shards.append(shard)
-                shard = Shard(following, 0, file.bytes, file.bytes, window)
+                shard = Shard(following, 0, shard.end, shard.end, window)
         if shard.lines:
             shards.append(shard)
     return shards if lines else _fewer(shards, done)
@@ -109,15 +108,3 @@ class ShardReader:
 
     def close(self) -> None:
         self._stack.close()
-
-
-class _ByteCounter:
-    """The lines of a file, and how many bytes of it were read."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self.bytes = file, 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._file:
-            self.bytes += len(line)
-            yield line

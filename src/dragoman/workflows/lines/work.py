@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,25 +66,6 @@ class TranslatedLines:
     from_memory: int = 0
 
 
-def translated_lines(
-    requests: Sequence[LineRequest],
-    first: int,
-    choose: Callable[[str], Translator | Translation],
-    options: DecodeConfig,
-    *,
-    as_json: bool,
-) -> TranslatedLines:
-    """The output for these lines, of which the first has the number `first`. Raises as `translate_requests` does."""
-    translations = translate_requests(requests, choose)
-    numbered = list(zip(range(first, first + len(requests)), requests, translations, strict=True))
-    return TranslatedLines(
-        "".join(render(*row, options, as_json=as_json) for row in numbered),
-        tuple(text for number, _, translation in numbered for text in warnings(number, translation)),
-        sum(any(True for _ in _flags(translation)) for translation in translations),
-        sum(translation.match is not None for translation in translations),
-    )
-
-
 def warnings(number: int, translation: Translation) -> Iterator[str]:
     """The warnings about the translation of a line, and the terms that it lacks."""
     for text in _flags(translation):
@@ -135,25 +115,6 @@ def record(number: int, request: LineRequest, translation: Translation) -> dict[
     return fields
 
 
-class WithMemory:
-    """A function from a translator to its copy with a memory, which is opened once for each pair of languages."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._made: dict[tuple[int, str], tuple[Translator, Translator]] = {}
-
-    def __call__(self, translator: Translator) -> Translator:
-        """Raises ConfigError and DataError for a memory that cannot be used."""
-        pair = translator.pair
-        if pair is None:
-            return translator
-        key = id(translator), pair.name
-        if key not in self._made:
-            memory = open_memory(self.path, pair.source, pair.target or "und")
-            self._made[key] = translator, translator.with_memory(memory)  # the first keeps its id from being reused
-        return self._made[key][1]
-
-
 @dataclass
 class LineWork:
     """The translators of lines, and what holds for every line."""
@@ -166,10 +127,8 @@ class LineWork:
     as_json: bool = False
     memory: Path | None = None
     listener: Listeners = field(default_factory=Listeners)
-
-    @cached_property
-    def _with_memory(self) -> WithMemory | None:
-        return WithMemory(self.memory) if self.memory else None
+    _remembering: dict[tuple[int, str], tuple[Translator, Translator]] = field(default_factory=dict, init=False)
+    """Translators, and their copies with the memory, by their ids and pairs of languages."""
 
     def requests(self, lines: Iterable[str], first: int = 1) -> Iterator[LineRequest]:
         """The lines, of which the first has this number, as requests. Raises DataError for a line that is none."""
@@ -191,12 +150,27 @@ class LineWork:
 
     def translate(self, requests: Sequence[LineRequest], first: int) -> TranslatedLines:
         """The output for these requests, of which the first is of the line with this number."""
-        return translated_lines(requests, first, self._choose, self.translators.options, as_json=self.as_json)
+        translations = translate_requests(requests, self._choose)
+        options = self.translators.options
+        numbered = list(zip(range(first, first + len(requests)), requests, translations, strict=True))
+        return TranslatedLines(
+            "".join(render(*row, options, as_json=self.as_json) for row in numbered),
+            tuple(text for number, _, translation in numbered for text in warnings(number, translation)),
+            sum(any(True for _ in _flags(translation)) for translation in translations),
+            sum(translation.match is not None for translation in translations),
+        )
 
     def _choose(self, text: str) -> Translator | Translation:
+        """The translator of a text, with the memory, which is opened once for each pair of languages."""
         translators = self.translators
         chosen = translators(text) if isinstance(translators, BundledTranslators) else translators
-        return self._with_memory(chosen) if self._with_memory and isinstance(chosen, Translator) else chosen
+        if self.memory is None or isinstance(chosen, Translation) or chosen.pair is None:
+            return chosen
+        key, pair = (id(chosen), chosen.pair.name), chosen.pair
+        if key not in self._remembering:
+            memory = open_memory(self.memory, pair.source, pair.target or "und")
+            self._remembering[key] = chosen, chosen.with_memory(memory)  # the first keeps its id from being reused
+        return self._remembering[key][1]
 
     def silent(self) -> "LineWork":
         """A copy for another process: without listeners, which stay in this one."""

@@ -76,7 +76,11 @@ def export(
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     (bundle,) = open_models([model], base)
     bundle.require_weights()
-    _refuse_other_architectures(bundle)
+    if (architecture := bundle.config.model.architecture) != "transformer":
+        raise ModelError(
+            f"{bundle.folder}: CTranslate2 runs Transformers alone, and this model is of architecture "
+            f'"{architecture}"; translate with it as it is, by the engine torch'
+        )
     if bundle.base and output is None:
         raise ConfigError(f"{bundle.folder}: an adapter, whose export is a whole model; give its folder with -o")
     target = bundle.folder if output is None else checked_path("output", output)
@@ -114,15 +118,6 @@ def export(
             bundle = open_bundle(temporary / "merged")
         _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
     return ExportResult(target, name, verdicts["float32"], verdicts[quantization])
-
-
-def _refuse_other_architectures(bundle: Bundle) -> None:
-    """Raises ModelError for what CTranslate2 cannot run."""
-    if (architecture := bundle.config.model.architecture) != "transformer":
-        raise ModelError(
-            f"{bundle.folder}: CTranslate2 runs Transformers alone, and this model is of architecture "
-            f'"{architecture}"; translate with it as it is, by the engine torch'
-        )
 
 
 def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, force: bool) -> None:

@@ -142,7 +142,9 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
     """
     check_type("name", name, str | None, "a str")
     check_type("force", force, bool, "True or False")
-    path = _existing(checked_path("model", model))
+    path = resolve_model(checked_path("model", model))
+    if not path.exists():
+        raise ModelError(f"{path}: no such file or folder; give a packed model, a {PACKED} file, or a model folder")
     own = packed_name(path) if path.is_file() else str(read_manifest(path)["name"])
     folder = models_folder() / _free_name(name if name is not None else own, force)
     refuse_unwritable_folder(folder)
@@ -155,13 +157,6 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
         except ModelError as error:
             raise ModelError(str(error).replace(str(partial), str(path))) from None
     return _describe(folder, bundled=False)
-
-
-def _existing(path: Path) -> Path:
-    path = resolve_model(path)
-    if not path.exists():
-        raise ModelError(f"{path}: no such file or folder; give a packed model, a {PACKED} file, or a model folder")
-    return path
 
 
 def _free_name(text: str, force: bool) -> str:

@@ -9,7 +9,7 @@ from tests.cli.conftest import sentences
 
 import dragoman as package
 from dragoman.config.file import load_config
-from dragoman.config.sizes import chosen_train, tuning_epochs_for
+from dragoman.config.sizes import chosen_train, epochs_for
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_third_file_is_too_many(dragoman: Any, tmp_path: Path) -> None:
 def test_the_epochs_of_fine_tuning_by_the_amount_of_text(
     tmp_path: Path, model: Path, pairs: int, epochs: float
 ) -> None:
-    assert tuning_epochs_for(pairs) == pytest.approx(epochs, rel=0.01)
+    assert epochs_for(pairs, tuning=True) == pytest.approx(epochs, rel=0.01)
     train = load_config(package.init_project(tmp_path / "mine", start_from=model).config).train
     chosen = chosen_train(train, pairs, steps_per_epoch=pairs / 50)
     assert chosen.max_steps == pytest.approx(max(100, epochs * pairs / 50), rel=0.03)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.shared.arguments import GLOSSARY_HELP, Base, Device, Json, OptionalModel, model_first, only_model
+from dragoman.cli.shared.console import print_json, program, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, ModelError, counted
 
@@ -26,7 +27,6 @@ def glossary(
     It applies to every line that the model translates; an empty file removes it.
     """
     from dragoman.bundle import add_files, open_bundle
-    from dragoman.cli.shared.console import say
     from dragoman.installed import changeable_model
     from dragoman.text.terms.tbx import TermBase, read_glossary
     from dragoman.translator import GLOSSARY
@@ -51,7 +51,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Verify a model and describe it."""
-    from dragoman.cli.shared.console import print_json
     from dragoman.installed.opening import open_models
 
     folder = only_model(model, arguments)
@@ -151,7 +150,6 @@ def perplexity(
 
     Per piece, one number a line: to find unlikely text, or text like that of the model.
     """
-    from dragoman.cli.shared.console import print_json
     from dragoman.data.corpus.corpus import decode_lines, read_lines
     from dragoman.installed.opening import open_model
     from dragoman.text.words.lines import WINDOW
@@ -178,7 +176,6 @@ def merge(
     base: Base = None,
 ) -> None:
     """Merge an adapter and its base model into a whole model."""
-    from dragoman.cli.shared.console import program, say
     from dragoman.workflows.models.merge import merge_adapter
 
     whole = merge_adapter(only_model(model, arguments, "adapter"), output, base=base)
@@ -208,7 +205,6 @@ def shortlist(
     It lists the target pieces that a source may need. It is learned from pairs that the model was trained on, and
     written into the model as shortlist.txt.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.models.shortlist import learn_model_shortlist
 
@@ -218,8 +214,7 @@ def shortlist(
     with Display() as display:
         result = learn_model_shortlist(
             folder,
-            Path(text[0]),
-            Path(text[1]) if len(text) > 1 else None,
+            *map(Path, text),
             per_piece=per_piece,
             frequent=frequent,
             pairs=pairs,
@@ -258,17 +253,15 @@ def confidence(
 
     Needs text that the model was not trained on; writes confidence.json into the model, and a section into its card.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate.confidence import confidence_facts, learn_model_confidence
 
     folder, text = model_first(model, arguments)
     if not 1 <= len(text) <= 2:
         raise ConfigError("model confidence: give -m MODEL and the text: SOURCE REFERENCE, or one .tsv or .jsonl file")
-    reference = Path(text[1]) if len(text) > 1 else None
     with Display() as display:
         result = learn_model_confidence(
-            folder, Path(text[0]), reference, accept=accept, samples=samples, lines=lines, listeners=[display]
+            folder, *map(Path, text), accept=accept, samples=samples, lines=lines, listeners=[display]
         )
     learned = result.confidence
     if as_json:

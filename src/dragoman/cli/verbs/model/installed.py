@@ -1,13 +1,13 @@
 """`dragoman model list | verify | pack | install | remove`: models at hand."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dragoman.cli.shared.arguments import Base, Json, OptionalModel, only_model
+from dragoman.cli.shared.console import facts_of, print_json, print_table, program, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, Interrupted, counted
 
@@ -22,7 +22,6 @@ ModelArgument = Annotated[list[str] | None, typer.Argument(help="The model, with
 @model_app.command("list")
 def list_all(as_json: Json = False) -> None:
     """List the installed and the bundled models."""
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.installed import models_folder
     from dragoman.workflows.models.models import list_models
 
@@ -31,10 +30,7 @@ def list_all(as_json: Json = False) -> None:
         facts = [_facts(model) for model in models]
         print_json({"schema": "dragoman.model.list/1", "folder": str(models_folder()), "models": facts})
         return
-    rows = [_row(model) for model in models]
-    widths = [max(len(row[column]) for row in (COLUMNS, *rows)) for column in range(len(COLUMNS))]
-    for row in (COLUMNS, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table([COLUMNS, *map(_row, models)])
     for model in models:
         if model.fault:
             say(f"{model.name}: {model.fault}", style="red")
@@ -43,7 +39,7 @@ def list_all(as_json: Json = False) -> None:
 
 def _facts(model: "ModelInfo") -> dict[str, Any]:
     scores = [dict(zip(("metric", "value", "on"), score, strict=True)) for score in model.scores]
-    return {**asdict(model), "model_path": str(model.model_path), "scores": scores}
+    return {**facts_of(model), "scores": scores}
 
 
 def _row(model: "ModelInfo") -> tuple[str, ...]:
@@ -65,12 +61,11 @@ def verify(
 
     Every file by its hash, the tokenizer, and the golden sentences with each engine that the model has.
     """
-    from dragoman.cli.shared.console import print_json, say
     from dragoman.workflows.models.verify import verify_model
 
     check = verify_model(only_model(model, arguments), base=base)
     if as_json:
-        print_json({"schema": "dragoman.model.verify/1", **asdict(check)})
+        print_json({"schema": "dragoman.model.verify/1", **facts_of(check)})
         return
     print(
         f"{'files':13} {counted(check.files, 'file')}, {check.bytes / 1e6:.1f} MB: sizes and hashes as in bundle.json"
@@ -101,12 +96,11 @@ def pack(
 
     The same model gives the same bytes on every machine; the printed hash can be published with the file.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.workflows.models.models import pack_model
 
     file = pack_model(only_model(model, arguments), output, base=base, weights=weights, force=force)
     if as_json:
-        print_json({"schema": "dragoman.model.pack/1", **asdict(file)})
+        print_json({"schema": "dragoman.model.pack/1", **facts_of(file)})
         return
     say(f"{file.path}: {file.name}, {file.bytes / 1e6:.1f} MB, sha256 {file.sha256}")
     say(f"Next, on any machine:\n  {program()} model install {file.path.name}")
@@ -124,7 +118,6 @@ def install(
     It is copied to the folder of installed models and verified before it gets its name. $DRAGOMAN_HOME chooses another
     folder.
     """
-    from dragoman.cli.shared.console import print_json, program, say
     from dragoman.workflows.models.models import install_model
 
     model = install_model(path, name=name, force=force)
@@ -142,7 +135,6 @@ def remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove an installed model."""
-    from dragoman.cli.shared.console import say
     from dragoman.workflows.models.models import adapters_of, removable_model, remove_model
 
     name = str(only_model(model, arguments))

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL, LanguageModelConfig
-from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, MoeConfig, RnnConfig
 from dragoman.config.sections.model import ModelConfig
 
 AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig | LanguageModelConfig
@@ -60,25 +59,22 @@ def owners_of(key: str) -> list[str]:
 
 def summary(model: AnyModel) -> dict[str, str]:
     """The shape in two lines, as `dragoman model show` prints it."""
-    depths = f"{model.encoder_layers} encoder, {model.decoder_layers} decoder"
+    layers = f"{model.encoder_layers} encoder, {model.decoder_layers} decoder"
+    widths = f"d_model {model.d_model}"
     if isinstance(model, ModelConfig):
-        widths = f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}"
-        if isinstance(model, MoeConfig):
-            widths += f", {model.active} of {model.experts} experts"
-        return {"layers": f"{depths}, {model.norm_order}-LN", "widths": widths}
-    if isinstance(model, ConvS2SConfig):
-        return {
-            "layers": f"{depths}, kernel {model.kernel}",
-            "widths": f"d_model {model.d_model}, hidden {model.hidden}",
-        }
-    if isinstance(model, LanguageModelConfig):
-        return {"layers": f"{model.layers}, {model.layer}", "widths": f"d_model {model.d_model}"}
-    if isinstance(model, ByteNetConfig):
-        return {"layers": f"{depths}, kernel {model.kernel}", "widths": f"d_model {model.d_model}"}
-    attention = "no attention" if model.attention == "none" else f"{model.attention} attention"
+        layers += f", {model.norm_order}-LN"
+        widths += f", d_ff {model.d_ff}, {model.heads} heads of {model.d_k}"
+    if isinstance(model, MoeConfig):
+        widths += f", {model.active} of {model.experts} experts"
+    if isinstance(model, ConvS2SConfig | ByteNetConfig):
+        layers += f", kernel {model.kernel}"
+    if isinstance(model, RnnConfig):
+        layers += f", {model.cell.upper()}, {'no' if model.attention == 'none' else model.attention} attention"
+    if isinstance(model, RnnConfig | ConvS2SConfig):
+        widths += f", hidden {model.hidden}"
     return {
-        "layers": f"{depths}, {model.cell.upper()}, {attention}",
-        "widths": f"d_model {model.d_model}, hidden {model.hidden}",
+        "layers": f"{model.layers}, {model.layer}" if isinstance(model, LanguageModelConfig) else layers,
+        "widths": widths,
     }
 
 

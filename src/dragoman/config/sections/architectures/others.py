@@ -1,4 +1,4 @@
-"""[model] with architecture = "rnn", "convs2s" or "bytenet": recurrent and convolutional networks."""
+"""[model] with architecture = "rnn", "convs2s", "bytenet" or "moe": recurrent, convolutional, mixtures of experts."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.sections.base import Fraction, LayerCount, Positive, Section, with_depths
+from dragoman.config.sections.model import ModelConfig
 
 PresetName = Literal["tiny", "small", "base", "big", "auto"]
 
@@ -40,8 +41,7 @@ class OtherModel(Section):
         if not isinstance(keys, dict):
             return keys
         preset = keys.get("preset", "small")
-        shape = cls.presets.get("small" if preset == "auto" else str(preset), {})
-        filled = with_depths(shape, keys)
+        filled = with_depths(cls.presets.get("small" if preset == "auto" else str(preset), {}), keys)
         return cls.derived(filled) | filled
 
     @classmethod
@@ -113,16 +113,13 @@ class RnnConfig(OtherModel):
             raise ValueError(
                 f"input_feeding: attention = {self.attention!r} has no output to feed; remove it, or use 'general'"
             )
-        if self.start == "copy" and not self._copies():
+        fits = self.encoder_layers == self.decoder_layers and self.encoder_hidden == self.hidden
+        if self.start == "copy" and not (fits and self.directions != "first"):
             raise ValueError(
                 'start: "copy" needs as many encoder as decoder layers, encoder_hidden = hidden, and directions other '
                 'than "first"; change them, or use "bridge"'
             )
         return self
-
-    def _copies(self) -> bool:
-        fits = self.encoder_layers == self.decoder_layers and self.encoder_hidden == self.hidden
-        return fits and self.directions != "first"
 
 
 class ConvS2SConfig(OtherModel):
@@ -146,7 +143,6 @@ class ConvS2SConfig(OtherModel):
 
     @classmethod
     def derived(cls, keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The hidden width from `d_model`."""
         return {"hidden": keys.get("d_model")}
 
     @model_validator(mode="after")
@@ -183,4 +179,34 @@ class ByteNetConfig(OtherModel):
             raise ValueError(f"d_model: {self.d_model} is 2d, twice the inner width of a block; make it even")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel: {self.kernel} has no middle; make it odd")
+        return self
+
+
+Weight = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
+
+
+class MoeConfig(ModelConfig):
+    """Sparsely gated mixtures of experts, Shazeer et al. 2017, in the place of Eq. (2) of the Transformer."""
+
+    architecture: Literal["moe"] = "moe"  # type: ignore[assignment]  # its own name, the Transformer's keys
+    """The kind of network."""
+    experts: Annotated[int, Field(ge=3, le=4096)] = 8
+    """n, the number of experts of a layer; each is a feed-forward network of the inner width d_ff."""
+    active: Annotated[int, Field(ge=2, le=4096)] = 2
+    """k, how many experts compute each token. With one the gate would learn nothing from the loss."""
+    every: Positive = 1
+    """Every how many layers one has experts, the last of them; 2 as in GShard, Lepikhin et al. 2021."""
+    noise: bool = True
+    """Whether the choice of experts is noisy in training, Eq. (4); without noise there is no load loss."""
+    w_importance: Weight = 0.01
+    """Weight of the importance loss, section 4."""
+    w_load: Weight = 0.01
+    """Weight of the load loss, appendix A."""
+
+    @model_validator(mode="after")
+    def _fewer_than_all(self) -> Self:
+        if self.active >= self.experts:
+            raise ValueError(f"active: {self.active} of {self.experts} experts is no choice; set it lower")
+        if self.every > (layers := min(self.encoder_layers, self.decoder_layers)):
+            raise ValueError(f"every: {self.every} leaves no experts in a stack of {layers} layers; set it lower")
         return self

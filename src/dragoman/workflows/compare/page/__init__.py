@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import content_policy, fill, in_languages, labels, static
+from dragoman.workflows.compare.measures import CurvePoint
 from dragoman.workflows.compare.page.charts import Points, line_chart, short, weight_map
 from dragoman.workflows.compare.result import ComparedRun, RunComparison
 
@@ -34,7 +35,7 @@ def render(comparison: RunComparison) -> str:
         "signatures": "<br>".join(
             html.escape(f"{metric}: {'; '.join(both)}") for metric, both in comparison.tests.signatures.items()
         ),
-        "cost": _table(_cost(), comparison.runs),
+        "cost": _table(COST, comparison.runs),
         "charts": _charts(comparison.runs),
         "lengths": _lengths(comparison.runs),
         "chains": _chains(comparison.runs),
@@ -45,14 +46,24 @@ def render(comparison: RunComparison) -> str:
         ),
         "style": style,
         "script": script,
-        **{f"h_{key}": _both(f"h_{key}") for key in ("quality", "cost", "curves", "lengths", "chains", "example")},
-        **{f"p_{key}": _both(f"p_{key}") for key in ("quality", "cost", "curves", "lengths", "chains", "example")},
-        "h_configs": _both("h_configs"),
+        **{key: _both(key) for key in _texts("en") if key.startswith(("h_", "p_"))},
     }
     return fill(static(__package__, "page.html").strip(), values)
 
 
 Column = tuple[str, Callable[[ComparedRun], str]]
+COST: tuple[Column, ...] = (
+    ("architecture", lambda run: html.escape(run.architecture)),
+    ("parameters", lambda run: f"{run.parameters / 1e6:.2f} M"),
+    ("steps", lambda run: f"{run.cost.steps:,}"),
+    ("minutes", lambda run: f"{run.cost.seconds / 60:.1f}"),
+    ("flops", lambda run: short(run.cost.flops)),
+    ("formula", lambda run: short(run.cost.formula_flops)),
+    ("rate", lambda run: short(run.cost.flops / max(run.cost.seconds, 1e-9) / 1e9)),
+    ("train_speed", lambda run: f"{run.cost.tokens_per_second:,.0f}"),
+    ("decode_speed", lambda run: f"{run.target_tokens_per_second:,.0f}"),
+    ("memory", lambda run: f"{run.cost.peak_bytes / 2**20:,.1f}"),
+)
 
 
 def _table(columns: Sequence[Column], runs: Sequence[ComparedRun]) -> str:
@@ -93,35 +104,23 @@ def _quality(comparison: RunComparison) -> list[Column]:
     return [("bleu", score(0)), ("p", p_value(0)), ("chrf", score(1)), ("p", p_value(1)), ter]
 
 
-def _cost() -> list[Column]:
-    return [
-        ("architecture", lambda run: html.escape(run.architecture)),
-        ("parameters", lambda run: f"{run.parameters / 1e6:.2f} M"),
-        ("steps", lambda run: f"{run.cost.steps:,}"),
-        ("minutes", lambda run: f"{run.cost.seconds / 60:.1f}"),
-        ("flops", lambda run: short(run.cost.flops)),
-        ("formula", lambda run: short(run.cost.formula_flops)),
-        ("rate", lambda run: short(run.cost.flops / max(run.cost.seconds, 1e-9) / 1e9)),
-        ("train_speed", lambda run: f"{run.cost.tokens_per_second:,.0f}"),
-        ("decode_speed", lambda run: f"{run.target_tokens_per_second:,.0f}"),
-        ("memory", lambda run: f"{run.cost.peak_bytes / 2**20:,.1f}"),
-    ]
-
-
 def _charts(runs: Sequence[ComparedRun]) -> str:
-    kinds: list[tuple[str, Callable[[Any], float]]] = [
-        ("by_flops", lambda point: float(point.flops)),
-        ("by_minutes", lambda point: float(point.seconds) / 60),
-        ("by_steps", lambda point: float(point.step)),
-    ]
+    kinds: tuple[tuple[str, Callable[[CurvePoint], float]], ...] = (
+        ("by_flops", lambda point: point.flops),
+        ("by_minutes", lambda point: point.seconds / 60),
+        ("by_steps", lambda point: point.step),
+    )
     return "".join(
         _figure(label, [[(x(point), point.loss) for point in run.curve] for run in runs], "loss") for label, x in kinds
     )
 
 
 def _lengths(runs: Sequence[ComparedRun]) -> str:
-    series: list[Points] = [[(_middle(part.low, part.high), part.bleu) for part in one.by_length] for one in runs]
-    head = [_both("words"), *(_range(part.low, part.high) for part in runs[0].by_length)]
+    series: list[Points] = [
+        [((part.low + (part.high or part.low + 20)) / 2, part.bleu) for part in run.by_length] for run in runs
+    ]
+    ranges = (f"{part.low}–{part.high}" if part.high else f"{part.low}+" for part in runs[0].by_length)
+    head = [_both("words"), *ranges]
     rows = [(_both("sentences"), [f"{part.sentences:,}" for part in runs[0].by_length])]
     rows += [(html.escape(run.name), [f"{part.bleu:.1f}" for part in run.by_length]) for run in runs]
     return _wide_table(head, rows) + _figure("words", series, "bleu")
@@ -161,14 +160,6 @@ def _example(comparison: RunComparison) -> str:
             f"<p>{html.escape(one.translations[at])}</p>{_wide(drawn, label) if seen else drawn}</section>"
         )
     return "".join(found)
-
-
-def _range(low: int, high: int | None) -> str:
-    return f"{low}–{high}" if high else f"{low}+"
-
-
-def _middle(low: int, high: int | None) -> float:
-    return (low + (high or low + 20)) / 2
 
 
 def _both(label: str) -> str:

@@ -3,7 +3,7 @@
 import html
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 WIDTH, HEIGHT = 460, 260
 LEFT, RIGHT, TOP, BOTTOM = 52, 24, 12, 36
@@ -80,18 +80,10 @@ def _width(text: str) -> int:
     return sum(13 if unicodedata.east_asian_width(one) in "WF" else 7 for one in text)
 
 
-def _mapping(low: float, high: float, begin: float, end: float) -> "_Linear":
-    return _Linear(low, high if high > low else low + 1, begin, end)
-
-
-class _Linear:
+def _mapping(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:
     """low … high → begin … end."""
-
-    def __init__(self, low: float, high: float, begin: float, end: float) -> None:
-        self.low, self.begin, self.slope = low, begin, (end - begin) / (high - low)
-
-    def __call__(self, value: float) -> float:
-        return self.begin + (value - self.low) * self.slope
+    slope = (end - begin) / ((high if high > low else low + 1) - low)
+    return lambda value: begin + (value - low) * slope
 
 
 def _tick_text(tick: float, log: bool) -> str:
