@@ -43,6 +43,14 @@ ADAPTED = 50
 # New units after which the index is put in order.
 MANY = 1000
 BUSY_SECONDS = 10.0
+# Words of SQLite's errors, and what they mean.
+CAUSES: dict[str, tuple[type[DragomanError], str]] = {
+    "locked": (ConfigError, "another process is writing it; wait for it"),
+    "trigram": (DragomanError, f"needs SQLite 3.34 or newer, this is {sqlite3.sqlite_version}"),
+    "no such table": (DataError, "a database, but no translation memory; give one of `dragoman memory add`"),
+    "readonly": (DragomanError, "may not be written; check the rights of the file and its folder"),
+    "full": (DragomanError, "no space is left on the disk, nothing was added; free some"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,20 +260,10 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        why = str(error)
-        if "locked" in why:
-            raise ConfigError(f"{path}: another process is writing it; wait for it") from None
-        if "trigram" in why:
-            raise DragomanError(f"{path}: needs SQLite 3.34 or newer, this is {sqlite3.sqlite_version}") from None
-        if "no such table" in why:
-            raise DataError(
-                f"{path}: a database, but no translation memory; give one of `dragoman memory add`"
-            ) from None
-        if "readonly" in why:
-            raise DragomanError(f"{path}: may not be written; check the rights of the file and its folder") from None
-        if "full" in why:
-            raise DragomanError(f"{path}: no space is left on the disk, nothing was added; free some") from None
-        raise DragomanError(f"{path}: {why}; check the disk and the rights of the file") from None
+        for part, (kind, cause) in CAUSES.items():
+            if part in str(error):
+                raise kind(f"{path}: {cause}") from None
+        raise DragomanError(f"{path}: {error}; check the disk and the rights of the file") from None
     except sqlite3.ProgrammingError:
         raise ConfigError(f"{path}: the memory was closed; open it again") from None
     except sqlite3.DatabaseError:

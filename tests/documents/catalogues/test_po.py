@@ -12,7 +12,7 @@ from documents.real import needs_data, real
 from dragoman.documents.catalogues import po
 from dragoman.documents.catalogues.po_header import plurals, rule_of
 from dragoman.documents.core.document import Document, DocumentOptions
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 

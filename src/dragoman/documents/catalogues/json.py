@@ -65,7 +65,6 @@ class Scanner:
             pass
 
     def line(self, at: int) -> int:
-        """The line of a character, counted from 1."""
         return self.text.count("\n", 0, at) + 1
 
     def _refuse(self, expected: str) -> DataError:

@@ -19,7 +19,7 @@ from dragoman.documents.catalogues.po_formats import directives, is_kept, number
 from dragoman.documents.catalogues.po_header import Plurals, PoHeader, header_of, header_splices
 from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator

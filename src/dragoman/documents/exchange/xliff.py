@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.labels import with_mark, without_mark
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit, with_mark, without_mark
 from dragoman.documents.core.spans import UnitSpan, source_of
 from dragoman.documents.core.splice import Decoded, Splice, applied, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role

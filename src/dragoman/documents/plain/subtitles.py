@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
-from itertools import accumulate
+from itertools import accumulate, groupby, takewhile
 from pathlib import Path
 from typing import IO
 
@@ -153,20 +153,14 @@ def _clock(parts: Sequence[str | None]) -> int:
     return ((hours * 60 + minutes) * 60 + seconds) * 1000 + int(str(parts[3]).ljust(3, "0") if rest else 0)
 
 
-def _blocks(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[list[tuple[int, int]]]:
+def _blocks(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> list[list[tuple[int, int]]]:
     """Lines up to a blank one. In SRT what follows it, before the next cue, is still text."""
-    block: list[tuple[int, int]] = []
-    for begin, end in lines:
-        if content[begin:end].strip():
-            block.append((begin, end))
-            continue
-        if block:
-            yield block
-        block = []
-        if webvtt:
-            return
-    if block:
-        yield block
+
+    def has_text(line: tuple[int, int]) -> bool:
+        return bool(content[slice(*line)].strip())
+
+    first = takewhile(has_text, lines) if webvtt else lines
+    return [list(block) for is_text, block in groupby(first, has_text) if is_text]
 
 
 def _items(content: str, block: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[Item]:
@@ -297,7 +291,6 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
 
 def _parts(group: list[tuple[Cue, UnitSpan]], text: InlineText, limits: ReadingLimits) -> list[InlineText] | None:
-    """The translation for each cue."""
     if len(group) == 1:
         return [text]
     parts = divided(" ".join(text.text.split()), [len(piece.inline.text) for _, piece in group], limits)

@@ -63,7 +63,6 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
 
 
 def _shape(settings: Mapping[str, Any], where: Path, sides: NumberedSides) -> dict[str, Any]:
-    """The keys of [model]. Raises ModelError."""
     share, tie = (settings.get(key, True) for key in ("share_encoder_decoder_embeddings", "tie_word_embeddings"))
     if share and not (tie and sides.shared):
         what = "tie_word_embeddings is false" if sides.shared else "the vocabularies are separate"

@@ -242,7 +242,6 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
 
 
 def _languages(path: Path, source: Renumbered, pair: tuple[str, str] | None) -> dict[str, Any]:
-    """The keys of [project] but for its name. Raises ConfigError."""
     tags = tags_of(mark[2:-2] for mark in source.marks)
     if not pair:
         into = f"this model translates into {listed(list(tags))}; choose"

@@ -62,18 +62,12 @@ def foreign_of(
     languages = {"source": pair[0], "target": pair[1], **project}
     config = foreign_config(path, languages, model=shape, tokenizer=folder_tokenizer.keys, decode=decode)
     notes = [*folder.notes, *folder_tokenizer.notes, *notes]
+    foreign = Foreign(config, folder_tokenizer.tokenizer, origin, notes=notes)
     if not weights:
         if not has_network:
             notes.append("a network that Dragoman's own has no options for: [model] gives its sizes")
         engine_folder = write_engine_folder(folder, source, target, scratch)
-        return Foreign(
-            config,
-            folder_tokenizer.tokenizer,
-            origin,
-            engine_folder=engine_folder,
-            parameters=folder.model.parameters,
-            notes=notes,
-        )
+        return replace(foreign, engine_folder=engine_folder, parameters=folder.model.parameters)
     if not has_network:
         raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
     try:
@@ -84,9 +78,7 @@ def foreign_of(
     network, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
-    return Foreign(
-        config.model_copy(update={"model": network}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
-    )
+    return replace(foreign, config=config.model_copy(update={"model": network}), origin=origin, tensors=tensors)
 
 
 def model_shape(folder: CT2Folder) -> tuple[dict[str, Any], bool]:

@@ -45,7 +45,6 @@ class FolderTokenizer:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """Those of [tokenizer]."""
         joint = self.tokenizer.joint
         return {
             **tokenizer_keys(self.tokenizer.source.serialized),
@@ -74,13 +73,9 @@ def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collec
         special = SpecialIds(ids["<unk>"], ids.get("<s>", ids["<unk>"]), ids["</s>"])
         return renumber({path: models[path] for path in paths}, ids, special, is_mark, folder.path / folder.files[-1])
 
-    if folder.shared:
-        both = numbered(folder.source, *models)
-        sides, lacking = (both.models[0], both.models[-1]), both.lacking[0]
-    else:
-        source, target = numbered(folder.source, first), numbered(folder.target, last)
-        sides, lacking = (source.models[0], target.models[0]), source.lacking[0]
-    tokenizer = Tokenizer(*sides)
+    source = numbered(folder.source, *(models if folder.shared else [first]))
+    target = source if folder.shared else numbered(folder.target, last)
+    tokenizer, lacking = Tokenizer(source.models[0], target.models[-1]), source.lacking[0]
     orders = [tokenizer.pieces(range(len(tokenizer.source)), "source")]
     orders.append(orders[0] if folder.shared else tokenizer.pieces(range(len(tokenizer.target)), "target"))
     note = f"{counted(lacking, 'source piece')} that the model never learned: unknown to it"
