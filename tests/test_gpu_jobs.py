@@ -227,3 +227,13 @@ def test_weights_of_the_last_minute_are_a_model_too(
     for name in ("pieces.model", "student-en-ko-1.weights"):
         (cut / name.replace("en-ko-", "en-ko.partial-")).write_bytes((students.out / name).read_bytes())
     assert open_bundle(finished(cut)).manifest["training"]["reason"] == "the machine was gone"
+
+
+def test_the_tests_of_a_gpu_are_counted_one_by_one(tmp_path: Path) -> None:
+    """Without a GPU all of them are skipped."""
+    ended = rehearse(tmp_path / "out", "tests.py")
+    rows = ended.facts["tests"]
+    assert {row["outcome"] for row in rows} == {"skipped"}
+    assert ended.facts["counts"] == {"skipped": len(rows)}
+    assert len(rows) > 20
+    assert ended.seen["tests.json"] > 5

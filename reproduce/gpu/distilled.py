@@ -11,7 +11,7 @@ learns what the person wrote.
 import lzma
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -107,7 +107,7 @@ class Distiller:
     ) -> None:
         """Translate windows until `until` seconds of the job are left, and write them."""
         window = max(1, WINDOW // (100 if self.job.rehearse else 1))
-        waiting: list[tuple[DistilledText, list[int], list[list[Ids]], list[Future[list[int]]]]] = []
+        waiting: list[Searched] = []
         took = 0.0
         while any(direction.started < len(direction.order) for direction in directions):
             direction = min(directions, key=lambda one: one.started / max(1, len(one.order)))
@@ -116,42 +116,56 @@ class Distiller:
             began = time.monotonic()
             waiting.append(self._search(engine, direction, direction.window(window), options))
             if len(waiting) > 1:
-                self._collect(*waiting.pop(0), directions)
+                self._collect(waiting.pop(0), directions)
             took = time.monotonic() - began
         for work in waiting:
-            self._collect(*work, directions)
+            self._collect(work, directions)
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def _search(
         self, engine: Engine, direction: DistilledText, numbers: list[int], options: DecodeConfig
-    ) -> tuple[DistilledText, list[int], list[list[Ids]], list[Future[list[int]]]]:
+    ) -> "Searched":
         sources, references = ([lines[n] for n in numbers] for lines in (direction.sources, direction.references))
         source_ids = self.tokenizer.encode(sources, "source")
         reference_ids = self.tokenizer.encode(references, "target")
         short = [n for n, ids in enumerate(source_ids) if 0 < len(ids) <= self.max_length]
-        found = engine.translate([Query(source_ids[n]) for n in short], options)
-        hypotheses: list[list[Ids]] = [[one.tokens for one in beam] for beam in found]
-        beams = [(source_ids[n], sources[n], reference_ids[n], beam) for n, beam in zip(short, hypotheses, strict=True)]
+        hypotheses = engine.translate([Query(source_ids[n]) for n in short], options)
+        beams = [
+            (source_ids[n], sources[n], reference_ids[n], [hypothesis.tokens for hypothesis in beam])
+            for n, beam in zip(short, hypotheses, strict=True)
+        ]
         size = -(-len(beams) // self.workers) or 1
-        futures = [self.pool.submit(chosen, beams[at : at + size]) for at in range(0, len(beams), size)]
-        return direction, [numbers[n] for n in short], hypotheses, futures
+        shares = [beams[at : at + size] for at in range(0, len(beams), size)]
+        return Searched(direction, [numbers[n] for n in short], shares, [self.pool.submit(chosen, s) for s in shares])
 
-    def _collect(
-        self,
-        direction: DistilledText,
-        numbers: list[int],
-        hypotheses: list[list[Ids]],
-        futures: list[Future[list[int]]],
-        directions: Sequence[DistilledText],
-    ) -> None:
-        best = [number for future in futures for number in future.result()]
-        taken = [(n, beam[at]) for n, beam, at in zip(numbers, hypotheses, best, strict=True) if at >= 0]
+    def _collect(self, work: "Searched", directions: Sequence[DistilledText]) -> None:
+        direction, beams = work.direction, [beam for share in work.shares for beam in share]
+        best = [number for numbers in map(_result, work.futures, work.shares) for number in numbers]
+        taken = [(n, beam[-1][at]) for n, beam, at in zip(work.numbers, beams, best, strict=True) if at >= 0]
         texts = self.tokenizer.decode([ids for _, ids in taken], "target")
         rows = [(n, normalise(text)) for (n, _), text in zip(taken, texts, strict=True)]
         direction.add((n, text) for n, text in rows if text and not is_copy(direction.sources[n], text))
         direction.write(self.job, self.folder)
         self.job.note(translations={text.name: text.counts for text in directions})
         self.job.say(f"{direction.name}: {direction.started:,} of {len(direction.order):,} translated")
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A window whose hypotheses are being compared with what people wrote."""
+
+    direction: DistilledText
+    numbers: list[int]
+    shares: list[list[Beam]]
+    futures: list[Future[list[int]]]
+
+
+def _result(future: Future[list[int]], share: list[Beam]) -> list[int]:
+    """What the process found; found here if it is gone."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return chosen(share)
 
 
 def read_translations(folders: Iterable[Path], name: str) -> dict[int, str]:

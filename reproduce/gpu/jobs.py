@@ -7,8 +7,9 @@
     job.end()                                   # the last line: what FOLDER/peers.json has
 
 A job ends by its own clock, `--seconds` from the start of its process: it looks at `job.left` before each piece of
-work. FOLDER/NAME.json is written every BEAT seconds even while a piece lasts, and a job that is GRACE seconds over its
-time is ended with the last line printed. FOLDER gets at most FILES files of LIMIT bytes.
+work. FOLDER/NAME.json is written every BEAT seconds even while a piece lasts. When the time is over, the actions of
+`on_time_over` are called, and a job that is GRACE seconds late is ended with the last line printed. FOLDER gets at most
+FILES files of LIMIT bytes.
 
 Importing this module puts the package of this checkout on the path, and those of `runs/gpu/wheels` that are not
 installed, or only older, for this process and for those that it starts.
@@ -27,6 +28,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ def use_packages(wheels: Path = WHEELS) -> None:
     """Put `reproduce/` and `src/` on the path, and what the wheels have that is not installed, or only older."""
     paths = [str(ROOT / "src"), str(ROOT / "reproduce")]
     site = Path(tempfile.gettempdir()) / f"wheels-{os.getuid()}"
-    for wheel in sorted(wheels.glob("*.whl")):
+    for wheel in sorted(wheels.glob("*/*.whl")):
         package, version = wheel.name.split("-")[:2]
         try:
             is_missing = numbers(importlib.metadata.version(package)) < numbers(version)
@@ -106,6 +108,7 @@ class Job:
         self.began = time.monotonic() - seconds_of_this_process()
         self.facts: dict[str, Any] = {"job": name, **machine(self.device), "rehearsal": self.rehearse}
         self.lock = threading.RLock()
+        self.time_over: list[Callable[[], object]] = []
         self.save()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -118,6 +121,10 @@ class Job:
     def minute(self) -> float:
         """How often what there is should be written; a rehearsal, which lasts seconds, writes more often."""
         return 0.5 if self.rehearse else 60.0
+
+    def on_time_over(self, action: Callable[[], object]) -> None:
+        """Call this once when the time is over, from another thread: to end a process that the job waits for."""
+        self.time_over.append(action)
 
     def note(self, **facts: Any) -> None:
         """Add facts, or replace them."""
@@ -164,6 +171,10 @@ class Job:
                 if self.facts.get("finished"):
                     return
                 self.save()
+                if self.left < 0:
+                    self.facts["time_over"] = True
+                    while self.time_over:
+                        self.time_over.pop()()
                 if self.left < -GRACE:
                     self.facts["cut_off"] = True
                     self.save()

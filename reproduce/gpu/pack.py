@@ -1,13 +1,13 @@
 """What travels to the machine of a job: the text of the bundled models with pieces, and packages.
 
     python reproduce/gpu/pack.py text [TEXT] [FOLDER] [--pieces FOLDER] [--every N]
-    python reproduce/gpu/pack.py wheels [FOLDER]
+    python reproduce/gpu/pack.py wheels package|tests|peers …
 
 `text` reads TEXT, which `bundled_text.py write` wrote (runs/bundled-text), and writes into FOLDER (runs/gpu/text):
 train.en.xz and train.ko.xz, the domains one after the other; domains.json, their names and lines; the validation pairs;
 and two tokenizers, 32,000 pieces for the teacher and 12,000 for the students, or for these the ones in --pieces. How
-often a domain occurs is in `bundled_text.py`, which travels with the repository. `wheels` downloads what wheels.txt
-names. The last line is JSON, with the size of FOLDER.
+often a domain occurs is in `bundled_text.py`, which travels with the repository. `wheels` downloads the packages that
+wheels.toml names, a folder of runs/gpu/wheels for each group. The last line is JSON, with the size of FOLDER.
 """
 
 import argparse
@@ -34,6 +34,7 @@ TEACHER, STUDENTS = "teacher", "students"
 # Pairs from which the pieces are learned: more add rare words alone.
 SAMPLE = 200_000
 PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014", "manylinux_2_34", "manylinux1")
+GROUPS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "wheels.toml").read_text(encoding="utf-8"))
 Corpus = dict[str, object]
 """An entry of `data.train`."""
 Pairs = list[tuple[str, str]]
@@ -147,16 +148,15 @@ def pack_text(text: Path, folder: Path, sizes: dict[str, int], pieces: Path | No
                 learn(sample, TokenizerConfig(vocab_size=size)).save(partial / name)
 
 
-def download_wheels(folder: Path) -> None:
-    """The packages in wheels.txt for Python 3.12 on Linux, those that no registry has left out."""
+def download_wheels(folder: Path, packages: Sequence[str]) -> None:
+    """The packages for Python 3.12 on Linux."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = [line.partition("#")[0].strip() for line in (Path(__file__).parent / "wheels.txt").read_text().splitlines()]
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     pip += ["--python-version", "3.12", "--implementation", "cp", "-d", str(folder)]
     pip += [f"--platform={platform}_x86_64" for platform in PLATFORMS]
-    for name in filter(None, names):
-        if subprocess.run([*pip, name]).returncode:
-            print(f"{name}: not downloaded", file=sys.stderr)
+    for package in packages:
+        if subprocess.run([*pip, package]).returncode:
+            print(f"{package}: not downloaded", file=sys.stderr)
 
 
 def sizes_of(keys: Sequence[int] | None = None) -> dict[str, int]:
@@ -177,12 +177,14 @@ def main() -> None:
     text.add_argument("--every", type=int, default=1, help="one line of N of each domain", metavar="N")
     text.add_argument("--sizes", type=int, nargs=2, help="pieces of the teacher and of the students")
     wheels = verbs.add_parser("wheels")
-    wheels.add_argument("folder", nargs="?", type=Path, default=jobs.WHEELS)
+    wheels.add_argument("groups", nargs="+", choices=GROUPS)
+    wheels.set_defaults(folder=jobs.WHEELS)
     given = parser.parse_args()
     if given.verb == "text":
         pack_text(given.text, given.folder, sizes_of(given.sizes), given.pieces, given.every)
     else:
-        download_wheels(given.folder)
+        for group in given.groups:
+            download_wheels(given.folder / group, GROUPS[group])
     paths = [path for path in sorted(given.folder.rglob("*")) if path.is_file()]
     files = {path.relative_to(given.folder).as_posix(): path.stat().st_size for path in paths}
     print(json.dumps({"folder": str(given.folder), "mib": round(sum(files.values()) / 2**20, 2), "files": files}))
