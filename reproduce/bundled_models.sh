@@ -4,16 +4,20 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh both [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh finish en-ko|ko-en RESULTS
 #   reproduce/bundled_models.sh status
 #
-# `status` says how far each run is. DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and
+# `status` says how far each run is. `finish` takes the weights in RESULTS, which reproduce/gpu/bundled_models.py trained on
+# a GPU, instead of training. DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and
 # korean_news/. `both` comes first: what it learns of both languages is where each direction starts (Ding et al. 2021,
 # "Improving Neural Machine Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS
 # (2,000). Runs are in runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
 # src/dragoman/bundled/PAIR.
 set -euo pipefail
+pair=${1:?both, en-ko, ko-en, finish or status}; shift
+results=
+[ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
 cd "$(dirname "$0")/.."
-pair=${1:?both, en-ko, ko-en or status}; shift
 runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
@@ -21,7 +25,7 @@ python=${PYTHON:-.venv/bin/python}
 : "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder of the corpora}"
 
 [ -f "$text/test.domain" ] || "$python" reproduce/bundled_text.py write "$text"
-resume=()
+source=${pair%-*} target=${pair#*-} resume=()
 [ -d "$run/checkpoints" ] && resume=(--resume)
 if [ "$pair" = both ]; then
     # The letters of a source say which way it goes: no language tokens, so that each direction can start from this model.
@@ -30,15 +34,19 @@ if [ "$pair" = both ]; then
     paste -d '\n' "$text/valid.ko" "$text/valid.en" > "$text/valid.target"
     keys=("train.max_steps=${JOINT:-60000}" "project.name=en-ko-both")
 else
-    source=${pair%-*} target=${pair#*-}
     keys=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.schedule=linear"
         "train.learning_rate=9e-4" "train.warmup=100" "train.validate_every=500" "train.card_lines=400"
         "project.name=$pair" "project.source=$source" "project.target=$target")
 fi
-# shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
-$dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
-    "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair")" \
-    "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}"
+if [ -n "$results" ]; then
+    "$python" reproduce/gpu/weights.py "$results" "$text" "$pair" "$run" "$@"
+else
+    # shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
+    $dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
+        "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair")" \
+        "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}"
+fi
 [ "$pair" = both ] && exit
+# shellcheck disable=SC2086
 $dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/bundle" --force
 "$python" reproduce/bundled_models.py finish "$run" "$text" "$source" "$target"

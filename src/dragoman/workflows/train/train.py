@@ -23,6 +23,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, counted
 from dragoman.evaluation import Score
 from dragoman.model.parts.device import pick_device
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.loop import Trainer
@@ -183,7 +184,7 @@ def _train(run: Run) -> TrainResult:
     if not run.group.is_main:
         return TrainResult(run.folder / "model", outcome)
     run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
-    return replace(_finalise(run, tokenizer, trainer, outcome), estimate=estimate)
+    return replace(write_model(run, tokenizer, trainer.final, outcome), estimate=estimate)
 
 
 def _metrics_log(run: Run, first_step: int) -> MetricsLog:
@@ -193,8 +194,9 @@ def _metrics_log(run: Run, first_step: int) -> MetricsLog:
     return log
 
 
-def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:
-    config, model = run.config, trainer.final
+def write_model(run: Run, tokenizer: Tokenizer, model: EncoderDecoder, outcome: Outcome) -> TrainResult:
+    """Score the finished weights and write them as the bundle of the run. Raises DragomanError if writing fails."""
+    config = run.config
     if isinstance(config.model, LanguageModelConfig):
         folder, perplexity = write_language_model(run, tokenizer, model, outcome)
         return TrainResult(folder, outcome, (perplexity,))
