@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.documents import Document, DocumentOptions, load, read_document
 from dragoman.documents.formats import kind_of
 from dragoman.text.words.inline import InlineText
+from nesting import is_nested
 
 REQUEST = DocumentOptions("en", "ko")
 
@@ -64,7 +65,7 @@ def check_laws(path: Path, request: DocumentOptions = REQUEST) -> Document:
     content = path.read_bytes()
     assert written(document, lambda text: None, request) == content
     assert written(document, lambda text: text, request) == content
-    assert all(unit.source.is_nested for unit in document.units)
+    assert all(is_nested(unit.source) for unit in document.units)
     return document
 
 
