@@ -66,11 +66,6 @@ def check_facts(path: Path, manifest: Mapping[str, Any]) -> None:
         raise ModelError(f"{path}: not an adapter's manifest; copy the adapter again")
 
 
-def scale_of(manifest: Mapping[str, Any]) -> float:
-    """α / r."""
-    return float(manifest["adapter"]["alpha"] / manifest["adapter"]["rank"])
-
-
 def base_folder(folder: Path, manifest: Mapping[str, Any]) -> Path:
     """Where the base model was, as seen from the adapter's `folder`."""
     return Path(os.path.normpath(folder.resolve() / manifest["base"]["path"]))

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from dragoman.adapter import ADAPTER, Adapter, check_base, check_facts, is_adapter, locate_base, scale_of
+from dragoman.adapter import ADAPTER, Adapter, check_base, check_facts, is_adapter, locate_base
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
@@ -99,9 +99,9 @@ class Bundle:
     def _merged_with(self, model: "EncoderDecoder") -> "EncoderDecoder":
         from dragoman.model.lora import load_merged, read_adapter
 
-        path = self.folder / ADAPTER
+        path, facts = self.folder / ADAPTER, self.manifest["adapter"]
         _verify_size(path, self.manifest["files"][ADAPTER])
-        load_merged(model, model, read_adapter(path, model), scale_of(self.manifest))
+        load_merged(model, model, read_adapter(path, model), facts["alpha"] / facts["rank"])
         return model
 
     def _refuse_larger_shape(self, weights: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dragoman.cli.main import main
-from dragoman.serve.watch.metrics import Metrics
+from dragoman.serve.watch.metrics import Metrics, as_text
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNIT = DEPLOY / "dragoman.service"
@@ -98,7 +98,7 @@ def test_nothing_leaves_the_pods_but_to_the_database_and_the_name_server() -> No
 def test_scaling_asks_for_metrics_that_there_are() -> None:
     [scaled] = documents("scaling.yaml").values()
     assert scaled["spec"]["scaleTargetRef"]["name"] == "dragoman"
-    exported = Metrics().text().decode()
+    exported = as_text(Metrics().collect()).decode()
     queries = [one["metadata"]["query"] for one in scaled["spec"]["triggers"]]
     names = {name for query in queries for name in re.findall(r"dragoman_\w+", query)}
     assert {"dragoman_queue_seconds_bucket", "dragoman_queue_tokens"} <= names

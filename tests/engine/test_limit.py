@@ -1,54 +1,34 @@
-"""Where CTranslate2's own search stays although hypotheses reach the length limit, and in retries."""
-
-from collections.abc import Sequence
+"""Which limits of length CTranslate2 searches up to at once, and the rules of a retry."""
 
 import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.search.search import retry_options
-from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.engine.ctranslate2 import are_settled
-from dragoman.engine.network import Result
-from dragoman.text.tokens.tokenizer import EOS
-
-LIMIT = 60
-OPTIONS = DecodeConfig(beam=3)
-TEXT = tuple(range(100, 120))
-SURE: Result = ((*TEXT, EOS), -5.0)
-UNSURE: Result = ((*TEXT, EOS), -95.0)
-RUNAWAYS: list[Result] = [((*range(100, 159), last), -90.0 - last) for last in range(4, 7)]
-
-
-def best(result: Result, end: float = 0.0) -> list[Hypothesis]:
-    """`result` as the best hypothesis, ended with EOS of log P `end`."""
-    tokens, log_prob = tuple(token for token in result[0] if token != EOS), result[1] + end
-    return [Hypothesis(tokens, log_prob, log_prob / length_penalty(len(tokens) + 1, 0.6))]
+from dragoman.engine import Query
+from dragoman.engine.ctranslate2 import ROOM, is_near_limit
 
 
 @pytest.mark.parametrize(
-    ("found", "results", "settled"),
+    ("options", "prefix", "near"),
     [
-        (best(RUNAWAYS[0], -3.0), RUNAWAYS, False),  # a finished one of log P -95 may be missing
-        (best(SURE), [SURE, *RUNAWAYS[:2]], True),
-        (best(UNSURE), [*RUNAWAYS[:2], UNSURE], False),  # one more of log P -95 may be missing
-        (best(RUNAWAYS[0], -9.0), [SURE, *RUNAWAYS[:2]], False),  # EOS made it less likely than a missing one
-        ([*best(SURE), *best(RUNAWAYS[0], -9.0)], [SURE, *RUNAWAYS[:2]], False),
+        (DecodeConfig(), (), False),
+        (DecodeConfig(max_length=20 + ROOM), (), False),
+        (DecodeConfig(max_length=20 + ROOM - 1), (), True),
+        (DecodeConfig(max_length=3), (), True),
+        (DecodeConfig(max_length=3, beam=1), (), False),  # cut, which is the same for one hypothesis
+        (DecodeConfig(extra_length=1), (), True),
+        (DecodeConfig(min_length=65), (), True),
+        (DecodeConfig(), tuple(range(5, 70)), True),
     ],
 )
-def test_a_search_at_its_limit_is_settled_if_no_missing_hypothesis_can_be_among_the_best(
-    found: Sequence[Hypothesis], results: Sequence[Result], settled: bool
+def test_a_limit_is_near_if_it_is_hardly_beyond_the_likely_length(
+    options: DecodeConfig, prefix: tuple[int, ...], near: bool
 ) -> None:
-    assert are_settled(found, results, 20, LIMIT, OPTIONS) is settled
+    assert is_near_limit(Query(range(5, 25), prefix), options) is near
 
 
-def test_a_translation_that_runs_away_is_taken_as_it_is() -> None:
-    assert are_settled(best(RUNAWAYS[0], -30.0), RUNAWAYS, LIMIT - 50, LIMIT, OPTIONS)
-    assert not are_settled(best(RUNAWAYS[0], -30.0), [UNSURE, *RUNAWAYS[:2]], LIMIT - 50, LIMIT, OPTIONS)
-
-
-def test_a_retry_leaves_the_rules_to_the_engine_unless_the_caller_has_some() -> None:
-    options, best_effort = retry_options(DecodeConfig(beam=3))
-    assert best_effort
+def test_a_retry_forbids_repetitions_and_an_empty_translation() -> None:
+    options = retry_options(DecodeConfig(beam=3))
     assert (options.beam, options.no_repeat_ngram, options.min_length) == (3, 4, 2)
-    for own in (DecodeConfig(exact=True), DecodeConfig(min_length=3), DecodeConfig(no_repeat_ngram=5)):
-        assert not retry_options(own)[1]
+    stricter = retry_options(DecodeConfig(min_length=3, no_repeat_ngram=2, exact=True))
+    assert (stricter.no_repeat_ngram, stricter.min_length, stricter.exact) == (2, 3, True)

@@ -14,12 +14,16 @@ import torch
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.data.batches.stream import BatchStream
 from dragoman.engine.torch import TorchEngine
+from dragoman.model.parts.norm import LayerNorm
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
+from dragoman.training.objective.row_loss import RowLoss
 from dragoman.training.report.reports import StepReport, TrainingListener
+from dragoman.training.update.optimizer import state_tensors
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
+from dragoman.training.update.recorded import Recorder
 from stand_ins import queries
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
@@ -65,7 +69,8 @@ def test_training_equals_the_cpu(
 
     trainer = toy_trainer(run(precision), tmp_path / "gpu", device=DEVICE)
     found = losses(trainer)
-    assert found == pytest.approx(losses(toy_trainer(run("float32"), tmp_path / "cpu")), rel=tolerance)
+    on_cpu = toy_trainer(run("float32"), tmp_path / "cpu", on_device=True)  # the same pairs in the same rows
+    assert found == pytest.approx(losses(on_cpu), rel=tolerance)
     for parameter in trainer.model.parameters():
         assert (parameter.device.type, parameter.dtype) == (DEVICE, torch.float32)
 
@@ -135,3 +140,88 @@ def test_precision_auto_chooses_and_leaves_no_trace(toy_run: Run, toy_trainer: M
     assert all(map(torch.equal, weights, trainer.model.parameters()))
     assert all(parameter.grad is None for parameter in trainer.model.parameters())
     assert all(math.isfinite(loss) for loss in losses(trainer))
+
+
+def without_dropout(config: RunConfig) -> RunConfig:
+    return config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
+
+
+@pytest.mark.parametrize("keys", [{}, {"accumulate": 2}, {"average": "ema", "clip_norm": 0.1}, {"compile": True}])
+def test_recorded_steps_are_those_of_calling_them(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, object]
+) -> None:
+    """Twenty steps by CUDA graphs, and the same functions called; without dropout, whose numbers differ."""
+    config = without_dropout(toy_run(**keys, max_steps=20, log_every=1, learning_rate=1e-3))
+    by_graph = losses(toy_trainer(config, tmp_path / "graph", device=DEVICE))
+    monkeypatch.setattr(Recorder, "record", lambda self, work: work)
+    called = losses(toy_trainer(config, tmp_path / "called", device=DEVICE))
+    assert by_graph == pytest.approx(called, rel=1e-3)
+    on_host = losses(toy_trainer(config, tmp_path / "host", device=DEVICE, on_device=False))
+    assert by_graph[0] == pytest.approx(on_host[0], rel=0.2), "other pairs, the same weights"
+
+
+def test_dropout_of_a_recorded_step_is_another_each_time(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    trainer = toy_trainer(toy_run(), tmp_path, device=DEVICE)
+    step, update = trainer.device_step, trainer.updates.next_update(1)
+    assert step is not None
+    found = []
+    for number in range(1, 4):
+        step(update, 0.0, number)  # a rate of 0: the weights stay
+        found.append(step.tally.read().loss)
+    assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_step_waits_for_nothing(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, precision: str) -> None:
+    trainer = toy_trainer(toy_run(precision=precision, clip_norm=1.0, average="ema"), tmp_path, device=DEVICE)
+    step, updates = trainer.device_step, [trainer.updates.next_update(1) for _ in range(7)]
+    assert step is not None
+    step(updates[0], 1e-3, 1)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for number, update in enumerate(updates[1:], 2):
+            step(update, 1e-3, number)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert step.tally.read().wrong is None
+
+
+def test_recording_leaves_no_trace(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    trainer = toy_trainer(toy_run(average="ema"), tmp_path, device=DEVICE)
+    step, update = trainer.device_step, trainer.updates.next_update(1)
+    assert step is not None
+    step(update, 1e-3, 1)
+
+    def traces() -> list[torch.Tensor]:
+        moments = state_tensors(trainer.optimizer, trainer.model).values()
+        state = [*trainer.model.parameters(), *moments, *trainer.mean.weights.values(), step.tally.values]
+        return [tensor.detach().cpu() for tensor in state] + [torch.cuda.get_rng_state()]
+
+    before = traces()
+    step.works.clear()
+    for kind in ("step", "gradient"):
+        step._prepare(kind, update.batches[0].tensors)
+        assert all(map(torch.equal, traces(), before))
+
+
+def test_without_memory_the_rows_are_halved(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer, forward = toy_trainer(toy_run(batch_tokens=1024), tmp_path, device=DEVICE), RowLoss.forward
+
+    def limited(self: RowLoss, src: torch.Tensor, *sides: torch.Tensor) -> torch.Tensor:
+        if src.size(0) > 4:
+            torch.empty(1 << 50, device=DEVICE)
+        return forward(self, src, *sides)
+
+    monkeypatch.setattr(RowLoss, "forward", limited)
+    assert all(math.isfinite(loss) for loss in losses(trainer))
+    assert trainer.gradient.splits == 2
+
+
+def test_layer_norm_stays_in_bfloat16_under_autocast() -> None:
+    norm, x = LayerNorm(16).to(DEVICE), torch.randn(4, 16, device=DEVICE, dtype=torch.bfloat16)
+    with torch.autocast(DEVICE, torch.bfloat16):
+        assert norm(x).dtype == torch.bfloat16

@@ -11,7 +11,7 @@ from tests.cli.conftest import sentences, write_project
 import dragoman
 from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import live
 

@@ -144,7 +144,7 @@ def test_a_compressed_body_is_not_unpacked(client):
 def test_of_a_wrong_key_nothing_is_learned(tmp_path):
     """Unknown, malformed and revoked keys get one answer."""
     from dragoman.serve.models.models import Models
-    from dragoman.serve.store.state import ServiceState
+    from dragoman.serve.store.database import ServiceState
     from dragoman.serve.work.service import Service
     from live_server import live, post
 

@@ -148,7 +148,7 @@ class Slow:
 @pytest.fixture
 def small() -> Iterator[tuple[Service, Slow, httpx.Client]]:
     """A service with places for few, whose engine waits."""
-    service = Service(Models(["en-ko"], threads=1), ServiceLimits(places=4, seconds=30), workers=1)
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(places=4, seconds=30))
     with live(service) as url, httpx.Client(base_url=url, timeout=60) as client:
         translator = service.models.models["en-ko"].translator
         assert translator
@@ -207,7 +207,7 @@ def test_who_leaves_is_not_translated_for(small, url):
 
 
 def test_a_request_that_takes_too_long_is_504():
-    service = Service(Models(["en-ko"], threads=1), ServiceLimits(seconds=0.3), workers=1)
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(seconds=0.3))
     with live(service) as url:
         translator = service.models.models["en-ko"].translator
         assert translator

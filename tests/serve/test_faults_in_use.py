@@ -24,7 +24,7 @@ from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import get, live
 from postgresql_server import postgresql_server
@@ -61,7 +61,7 @@ def until(happens) -> None:
 
 
 def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_it():
-    service = Service(Models(["en-ko"], threads=1), workers=1)
+    service = Service(Models(["en-ko"], threads=1))
     with live(service) as url:
         gate = gated(service)
         where = urlsplit(url)
@@ -86,7 +86,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_it():
 def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_path: Path):
     for name in ("en-ko", "ko-en"):
         shutil.copytree(BUNDLED / name, tmp_path / "shelf" / name)
-    service = Service(Models([tmp_path / "shelf"], threads=1), workers=1)
+    service = Service(Models([tmp_path / "shelf"], threads=1))
     with live(service) as url, ThreadPoolExecutor(1) as pool:
         gate = gated(service)
         pending = pool.submit(httpx.post, f"{url}/v1/translate", json={**HELLO, "model": "en-ko"}, timeout=120)

@@ -21,8 +21,8 @@ import httpx
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import ServiceState
 from dragoman.translator import Translator
 
 # A busy machine starts Ray and two replicas in minutes.

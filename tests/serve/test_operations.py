@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.cli.verbs.serve import JsonLines
 from dragoman.errors import ConfigError
 from dragoman.serve.requests.record import MOST_INTERVALS, Record, current_record, recorded
-from dragoman.serve.watch.metrics import MOST_KEYS, Metrics
-from dragoman.serve.watch.tracing import trace_to
+from dragoman.serve.watch.metrics import MOST_KEYS, Metrics, as_text
+from dragoman.serve.watch.tracing import traced
 from live_server import server_fixtures
 
 service, url, client = server_fixtures()
@@ -60,7 +60,7 @@ def test_labels_are_bounded():
     for number in range(MOST_KEYS + 50):
         metrics.on_request(Record(key=f"key{number}", dialect="native", status=200))
         metrics.on_request(Record(key="key0", dialect="native", status=200))
-    found = samples(metrics.text().decode())
+    found = samples(as_text(metrics.collect()).decode())
     keys = {dict(labels)["key"] for (name, labels) in found if name == "dragoman_requests_total"}
     assert len(keys) == MOST_KEYS + 1
     assert of(found, "dragoman_requests_total", key="other") == 50
@@ -143,16 +143,11 @@ def test_spans_of_a_request_go_to_the_collector_and_have_no_text(service, client
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     url, received = collector
-    tracing = trace_to(url)
-    service.on_request.append(tracing.on_request)
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     body = {"q": TEXT, "source": "en", "target": "ko"}
-    try:
+    with traced(service.on_request, url):
         answer = client.post("/translate", params=body, headers={"traceparent": parent})
-    finally:
-        service.on_request.remove(tracing.on_request)
     assert answer.status_code == 200
-    tracing.close()
     assert not any(b"secret" in one for one in received)
     batches = [ExportTraceServiceRequest.FromString(one).resource_spans for one in received]
     spans = [span for batch in batches for group in batch for scope in group.scope_spans for span in scope.spans]
@@ -171,8 +166,8 @@ def test_spans_of_a_request_go_to_the_collector_and_have_no_text(service, client
 
 def test_a_collector_is_a_url():
     pytest.importorskip("opentelemetry.sdk")
-    with pytest.raises(ConfigError, match="--otlp localhost: not the URL of a collector"):
-        trace_to("localhost")
+    with pytest.raises(ConfigError, match="--otlp localhost: not the URL of a collector"), traced([], "localhost"):
+        pass
 
 
 def test_variables_of_the_environment_send_nothing(monkeypatch, collector, service):

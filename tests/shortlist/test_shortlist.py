@@ -50,7 +50,7 @@ def test_coverage_by_hand(shortlist: Shortlist) -> None:
 
 
 def test_what_is_saved_is_what_is_loaded(shortlist: Shortlist, toy_tokenizer: Tokenizer, tmp_path: Path) -> None:
-    shortlist.save(tmp_path / "s.txt", toy_tokenizer)
+    (tmp_path / "s.txt").write_text(shortlist.text(toy_tokenizer), encoding="utf-8")
     assert Shortlist.load(tmp_path / "s.txt", toy_tokenizer) == shortlist
 
 
@@ -199,7 +199,7 @@ def test_ctranslate2_reads_the_file_as_we_do(toy_tokenizer: Tokenizer, tmp_path:
 
     source, other = [270, 271, 280], [275, 282]
     shortlist = Shortlist((PAD, UNK, BOS, EOS, 40, 41), {270: (281, 275), 271: (270, 278), 282: (261, 262)})
-    shortlist.save(toy_ct2 / "vmap.txt", toy_tokenizer)
+    (toy_ct2 / "vmap.txt").write_text(shortlist.text(toy_tokenizer), encoding="utf-8")
     translator = ctranslate2.Translator(str(toy_ct2), device="cpu")
 
     def width(*sources: list[int]) -> int:

@@ -7,10 +7,10 @@ import pytest
 
 from dragoman.config import RunConfig
 from dragoman.errors import ConfigError
-from dragoman.workflows.train.run_folder import check_resumable, lock_run
+from dragoman.workflows.train.run_folder import begin, check_resumable, lock_run
 
 
-@pytest.mark.parametrize("name", ["config.toml", "bundle.json", "tokenizer/joint.model", "letter.txt"])
+@pytest.mark.parametrize("name", ["config.toml", "data.json", "bundle.json", "tokenizer/joint.model", "letter.txt"])
 def test_a_folder_with_a_persons_files_is_no_place_for_a_run(
     tmp_path: Path, toy_run: Callable[..., RunConfig], name: str
 ) -> None:
@@ -30,5 +30,6 @@ def test_a_run_begins_in_a_new_folder_in_an_empty_one_and_where_one_has_begun(
     folder.mkdir()
     check_resumable(folder, toy_run(), resume=False)
     with lock_run(folder):
+        begin(folder, [])
         (folder / "config.toml").write_text("", encoding="utf-8")
     check_resumable(folder, toy_run(), resume=False)

@@ -117,7 +117,6 @@ def refuse_other_content(path: Path, kind: Kind) -> None:
 
 
 def _described(first: bytes) -> str:
-    """What a file that begins with these bytes is."""
     known = next((name for signature, name in SIGNATURES.items() if first.startswith(signature)), None)
     if known:
         return known

@@ -24,9 +24,6 @@ class Query:
     """The target tokens that the translation begins with; its tokens, log P and score include them."""
     marks: Marks = NO_MARKS
     """The language tokens of the sentence; they are counted nowhere."""
-    best_effort: bool = False
-    """Rules of the options that nobody requested: an engine may apply them in its own, faster way, and there may be
-    fewer hypotheses (`docs/decisions/0019-parity.md`)."""
 
 
 def queries(sources: Iterable[Ids], marks: Marks = NO_MARKS) -> list[Query]:

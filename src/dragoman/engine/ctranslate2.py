@@ -1,8 +1,9 @@
 """The fast engine: CTranslate2 on a network that `dragoman.exporting` converted.
 
-It is called so that it finds what our own search finds: hypotheses have plain log P and our scores, nothing is cut,
-and a sentence's length limit is its own, whatever else is in the batch. Where CTranslate2's search is another than the
-reference's (`docs/decisions/0019-parity.md`), `engine.stepwise` searches and CTranslate2 only computes.
+It is called so that hypotheses have the model's own log P and our scores, nothing is cut, and a sentence's length limit
+is its own, whatever else is in the batch. Without rules it finds what our own search finds; under rules CTranslate2's
+search differs from the reference's (`docs/decisions/0019-parity.md`). With `exact`, `engine.stepwise` searches there
+and CTranslate2 only computes.
 """
 
 import os
@@ -32,17 +33,19 @@ T = TypeVar("T")
 SCORED_TOKENS = 2048
 # Each pair by itself: its last bits do not depend on what else is scored.
 ALONE = {"max_batch_size": 1, "batch_type": "examples"}
-# A stepwise search: the sentences that each thread searches together, and the tokens decoded ahead of a hypothesis.
-STEPWISE_SENTENCES, LOOKAHEAD = 16, 6
+# Translations that each thread scores together over their shortlists.
+FORCED_SENTENCES = 16
+# Tokens that a stepwise search decodes ahead of a hypothesis.
+LOOKAHEAD = 6
 # Tokens that a thread searches at a time: enough that its products are large and that weights too big for any cache
 # are read for several sentences, but few otherwise. A batch is never divided among threads: they would wait for each
 # other at every small product (`docs/log.md`, 2026-11-21).
 THREAD_TOKENS = {"int8": 192, "float32": 320}
 THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
-# A translation longer than its source by as many tokens runs away: it is a fault, and retried.
-RUNAWAY = 50
-# Sums of float32 in another order differ by less than this, in nats.
-MARGIN = 1e-3
+# A sentence whose limit is no farther beyond its likely length is searched up to exactly there.
+ROOM = 10
+# log P below which CTranslate2 says that a hypothesis is none.
+IMPOSSIBLE = -1e9
 
 
 class CTranslate2Engine:
@@ -86,23 +89,21 @@ class CTranslate2Engine:
         refuse_beyond_memory(
             self._largest(queries, options), self._available(), f"a sentence with {hypotheses(options):,} hypotheses"
         )
-        stepwise = self._differing(queries, options)
-        direct = [n for n in range(len(queries)) if n not in stepwise]
-        results = dict(zip(direct, self._search([queries[n] for n in direct], options), strict=True))
-        at_limit = {n: queries[n] for n in direct if _is_at_limit(queries[n], results[n], options)}
-        settled = self._search_to_limit(at_limit, options) if at_limit else {}
-        stepwise |= at_limit.keys() - settled.keys()
-        direct = [n for n in direct if n not in at_limit]
-        cut = [[_cut(result, _limit(queries[n], options)) for result in results[n]] for n in direct]
-        ranked = dict(zip(direct, self._rescore([queries[n] for n in direct], cut, options), strict=True)) | settled
-        if ours := sorted(stepwise):
-            ranked.update(zip(ours, self._search_stepwise([queries[n] for n in ours], options), strict=True))
-        return [ranked[n] for n in range(len(queries))]
+        numbered = dict(enumerate(queries))
+        if options.exact:
+            ranked = self._search_exactly(numbered, options)
+        else:
+            misread = {n: query for n, query in numbered.items() if options.shortlist and forced_tokens(query)}
+            ranked = self._search({n: query for n, query in numbered.items() if n not in misread}, options)
+            if misread:
+                ranked |= self._search(misread, options.model_copy(update={"shortlist": False}))
+        return [ranked[n] for n in numbered]
 
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         """log P of each token of each target, and of EOS: `Engine.score`."""
         refuse_fork(self._process)
-        batches = ALONE if alone else {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"}
+        tokens = min(SCORED_TOKENS, self._thread_tokens)
+        batches = ALONE if alone else {"max_batch_size": tokens, "batch_type": "tokens"}
         return self._network.score(queries, targets, batches) if queries else []
 
     def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
@@ -112,44 +113,50 @@ class CTranslate2Engine:
         refuse_fork(self._process)
         return self._network.attention(queries, targets)
 
-    def _search(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Result]]:
-        """CTranslate2's results for each query.
+    def _search(self, queries: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
+        """The hypotheses of each query by CTranslate2's search under its own rules."""
+        near = {n: query for n, query in queries.items() if is_near_limit(query, options)}
+        far = {n: query for n, query in queries.items() if n not in near}
+        results = self._results(far, options)
+        near |= {n: query for n, query in far.items() if _is_at_limit(query, results[n], options)}
+        results |= self._results(near, options, to_limit=True)
+        return self._rank(queries, results, options)
 
-        Where one of a batch has a prefix, CTranslate2 ignores an early end of the others: they are searched apart.
+    def _search_exactly(self, queries: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
+        """The hypotheses that the reference finds: by our own search where CTranslate2's is another."""
+        stepwise = self._differing(queries, options)
+        results = self._results({n: query for n, query in queries.items() if n not in stepwise}, options)
+        direct = {n: queries[n] for n in results if not _is_at_limit(queries[n], results[n], options)}
+        ranked = self._rank(direct, results, options)
+        return {n: ranked.get(n) or self._search_stepwise(query, options) for n, query in queries.items()}
+
+    def _results(
+        self, queries: Mapping[int, Query], options: DecodeConfig, to_limit: bool = False
+    ) -> dict[int, list[Result]]:
+        """CTranslate2's results for each query; `to_limit`: of searches that end exactly at their limits.
+
+        Those that would make a difference to each other are searched apart: where one of a batch has a prefix,
+        CTranslate2 ignores an early end of the others, and it has one limit for all.
         """
-        kinds = [(len(query.marks.target), bool(query.prefix)) for query in queries]
-        parts = [[n for n, other in enumerate(kinds) if other == kind] for kind in dict.fromkeys(sorted(kinds))]
+        if not queries:
+            return {}
+        kinds: dict[tuple[int, bool, int], list[int]] = {}
+        for n, query in queries.items():
+            limit = _limit(query, options) if to_limit else 0
+            kinds.setdefault((len(query.marks.target), bool(query.prefix), limit), []).append(n)
         groups = [
-            [part[n] for n in group] for part in parts for group in self._groups([queries[n] for n in part], options)
+            [part[n] for n in group]
+            for _, part in sorted(kinds.items())
+            for group in self._groups([queries[n] for n in part], options)
         ]
         # A search that reaches the limit of its sentence, and has one token more, shows in its results.
-        lengths = [max(_limit(queries[n], options) for n in group) + 1 for group in groups]
-        return self._in_order(groups, queries, lengths, options)
-
-    def _in_order(
-        self, groups: Sequence[Sequence[int]], queries: Sequence[Query], lengths: Sequence[int], options: DecodeConfig
-    ) -> list[list[Result]]:
-        """The results of each query, by searches of groups of their indices."""
+        lengths = [max(_limit(queries[n], options) for n in group) + (not to_limit) for group in groups]
         searched = self._network.search([[queries[n] for n in group] for group in groups], lengths, options)
-        results: dict[int, list[Result]] = {}
-        for group, of_group in zip(groups, searched, strict=True):
-            results.update(zip(group, of_group, strict=True))
-        return [results[n] for n in range(len(queries))]
-
-    def _search_to_limit(self, at_limit: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
-        """The hypotheses of those of these queries whose best no search would find others than, see `are_settled`."""
-        settled: dict[int, list[Hypothesis]] = {}
-        for limit in {_limit(query, options) for query in at_limit.values()}:
-            same = [n for n, query in at_limit.items() if _limit(query, options) == limit and not forced_tokens(query)]
-            queries = [at_limit[n] for n in same]
-            groups = self._groups(queries, options)
-            results = self._in_order(groups, queries, [limit] * len(groups), options)
-            settled |= {
-                n: best
-                for n, best, of_query in zip(same, self._rescore(queries, results, options), results, strict=True)
-                if are_settled(best, of_query, len(at_limit[n].source), limit, options)
-            }
-        return settled
+        return {
+            n: _possible(results, _limit(queries[n], options))
+            for group, of_group in zip(groups, searched, strict=True)
+            for n, results in zip(group, of_group, strict=True)
+        }
 
     def _largest(self, queries: Sequence[Query], options: DecodeConfig) -> int:
         """Bytes that the largest query needs."""
@@ -173,44 +180,30 @@ class CTranslate2Engine:
         most = max(1, available // (self._largest(queries, options) * min(self.threads, len(groups))))
         return [part for group in groups for part in _parts(group, most)]
 
-    def _differing(self, queries: Sequence[Query], options: DecodeConfig) -> set[int]:
-        """The indices of queries that CTranslate2 would search differently from the reference.
+    def _differing(self, queries: Mapping[int, Query], options: DecodeConfig) -> set[int]:
+        """The queries that CTranslate2 searches differently from the reference.
 
         With a shortlist it reads the ids of a prefix as others. Where a rule masks tokens it divides the probabilities
         again, which matters to a beam only; and it ignores a hypothesis that ends right behind a prefix, unless that
         is the likeliest.
         """
-        differing = {n for n, query in enumerate(queries) if options.shortlist and forced_tokens(query)}
-        if _is_greedy(options):
-            return differing
-        if options.min_length or options.no_repeat_ngram:
-            differing |= {n for n, query in enumerate(queries) if not query.best_effort}
-        others = [
-            n
-            for n, query in enumerate(queries)
-            if n not in differing and forced_tokens(query) and len(query.prefix) < _limit(query, options)
-        ]
-        for group in _parts(others, self._together(options)):
-            searches = [self._stepwise(queries[n], options) for n in group]
-            decoded = self._network.decode([search.continuations(0)[0] for search in searches], options.exact)
-            for n, search, decoding in zip(group, searches, decoded, strict=True):
-                search.learn(decoding)
-                if search.ends_behind_prefix():
-                    differing.add(n)
-        return differing
+        if (options.min_length or options.no_repeat_ngram) and not _is_greedy(options):
+            return {*queries}
+        forced = {n for n, query in queries.items() if forced_tokens(query)}
+        if options.shortlist or _is_greedy(options):
+            return forced if options.shortlist else set()
+        return {n for n in forced if self._ends_behind_prefix(self._stepwise(queries[n], options))}
 
-    def _search_stepwise(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
-        """The hypotheses of each query by our own search."""
-        searches = [self._stepwise(query, options) for query in queries]
-        self._advance(searches, options, LOOKAHEAD)
-        return [search.hypotheses() for search in searches]
+    def _ends_behind_prefix(self, search: SentenceSearch) -> bool:
+        [decoded] = self._network.decode(search.continuations(0), alone=True)
+        search.learn(decoded)
+        return search.ends_behind_prefix()
 
-    def _advance(self, searches: Sequence[SentenceSearch], options: DecodeConfig, lookahead: int) -> None:
-        for group in _parts(searches, self._together(options)):
-            search_stepwise(group, partial(self._network.decode, alone=options.exact), lookahead)
-
-    def _together(self, options: DecodeConfig) -> int:
-        return 1 if options.exact else STEPWISE_SENTENCES * self.threads
+    def _search_stepwise(self, query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        """The hypotheses of a query by our own search."""
+        search = self._stepwise(query, options)
+        search_stepwise(search, partial(self._network.decode, alone=True), LOOKAHEAD)
+        return search.hypotheses()
 
     def _stepwise(self, query: Query, options: DecodeConfig) -> SentenceSearch:
         candidates = None
@@ -218,36 +211,49 @@ class CTranslate2Engine:
             candidates = np.array(sorted({*self.shortlist(query.source), *query.prefix, EOS}))
         return SentenceSearch(query, _limit(query, options), options, candidates)
 
-    def _rescore(
-        self, queries: Sequence[Query], results: Sequence[Sequence[Result]], options: DecodeConfig
-    ) -> list[list[Hypothesis]]:
-        """Results as hypotheses with our scores: the best first, or in the order drawn.
+    def _rank(
+        self, queries: Mapping[int, Query], results: Mapping[int, Sequence[Result]], options: DecodeConfig
+    ) -> dict[int, list[Hypothesis]]:
+        """The `n_best` hypotheses of each query with the model's own log P: the best first, or in the order drawn.
 
-        CTranslate2 reports log P of what it added to the prefix, after forbidden tokens were masked. Where that makes
-        a difference, the model's own log P is computed.
+        What CTranslate2 reports is another where forbidden tokens were masked, or the limit cut off the EOS. Those are
+        scored: of a beam all if `exact`, otherwise the best by what is reported.
         """
-        differs = bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)
-        rescored = [
-            n
-            for n, query in enumerate(queries)
-            if differs or query.prefix or not all(tokens[-1:] == (EOS,) for tokens, _ in results[n])
-        ]
-        targets = [(queries[n], _target(tokens)) for n in rescored for tokens, _ in results[n]]
-        totals = iter(self._log_probs(targets, options) if targets else ())
-        model_log_probs = {n: [next(totals) for _ in results[n]] for n in rescored}
-        return [_hypotheses(of_query, model_log_probs.get(n), options) for n, of_query in enumerate(results)]
+        whole = self._with_prefixes(queries, results, options)
+        chosen = {n: whole[n] if options.exact else _best(whole[n], options) for n in queries}
+        places = [(n, k) for n in queries for k, result in enumerate(chosen[n]) if not _is_own(result, options)]
+        targets = [(queries[n], _target(chosen[n][k][0])) for n, k in places]
+        for (n, k), log_prob in zip(places, self._log_probs(targets, options), strict=True):
+            chosen[n][k] = chosen[n][k][0], log_prob
+        return {n: [_hypothesis(result, options) for result in _best(chosen[n], options)] for n in queries}
+
+    def _with_prefixes(
+        self, queries: Mapping[int, Query], results: Mapping[int, Sequence[Result]], options: DecodeConfig
+    ) -> dict[int, list[Result]]:
+        """The results with log P of their prefixes, which CTranslate2 leaves out."""
+        prefixed = [query for query in queries.values() if query.prefix]
+        rows = self.score(prefixed, [query.prefix for query in prefixed], options.exact)
+        log_probs = iter(sum(row[:-1]) for row in rows)
+        whole = {}
+        for n, query in queries.items():
+            of_prefix = next(log_probs) if query.prefix else 0.0
+            whole[n] = [(tokens, of_prefix + log_prob) for tokens, log_prob in results[n]]
+        return whole
 
     def _log_probs(self, targets: Sequence[tuple[Query, tuple[int, ...]]], options: DecodeConfig) -> list[float]:
         """log P of each target, over the shortlist of its source if the options ask for it."""
-        if options.shortlist and self.shortlist:  # a search in which every token is forced
-            forced = [
-                replace(self._stepwise(query, options), query=replace(query, prefix=tokens), limit=len(tokens))
-                for query, tokens in targets
-            ]
-            self._advance(forced, options, 0)
-            return [search.finished[0][1] for search in forced]
-        rows = self.score([query for query, _ in targets], [tokens for _, tokens in targets], options.exact)
-        return [sum(row) for row in rows]
+        if not targets:
+            return []
+        if not (options.shortlist and self.shortlist):
+            rows = self.score([query for query, _ in targets], [tokens for _, tokens in targets], options.exact)
+            return [sum(row) for row in rows]
+        log_probs = []
+        for part in _parts(targets, 1 if options.exact else FORCED_SENTENCES * self.threads):
+            forced = [self._stepwise(replace(query, prefix=tokens), options) for query, tokens in part]
+            wanted = [continuation for search in forced for continuation in search.continuations(0)]
+            decoded = self._network.decode(wanted, alone=options.exact)
+            log_probs += [search.log_prob(decoding) for search, decoding in zip(forced, decoded, strict=True)]
+        return log_probs
 
 
 def _limit(query: Query, options: DecodeConfig) -> int:
@@ -255,41 +261,27 @@ def _limit(query: Query, options: DecodeConfig) -> int:
     return max(options.limit(len(query.source)), len(query.prefix))
 
 
+def is_near_limit(query: Query, options: DecodeConfig) -> bool:
+    """Whether a beam search will often reach the limit of its sentence: it is searched to there at once."""
+    usual = max(len(query.source), options.min_length, len(query.prefix))
+    return not _is_greedy(options) and _limit(query, options) < usual + ROOM
+
+
+def _is_at_limit(query: Query, results: Sequence[Result], options: DecodeConfig) -> bool:
+    """Whether a result of a beam search has reached its limit, so that others may have been lost to longer ones."""
+    limit = _limit(query, options)
+    return not _is_greedy(options) and any(len(_target(tokens)) >= limit for tokens, _ in results)
+
+
 def _target(tokens: tuple[int, ...]) -> tuple[int, ...]:
     """The tokens of a result without EOS."""
     return tokens[:-1] if tokens[-1:] == (EOS,) else tokens
 
 
-def _cut(result: Result, limit: int) -> Result:
-    """The result up to the limit of its own sentence, where a longer one of the batch had more."""
-    tokens, log_prob = result
-    return result if len(_target(tokens)) <= limit else (tokens[:limit], log_prob)
-
-
-def _is_at_limit(query: Query, results: Sequence[Result], options: DecodeConfig) -> bool:
-    """Whether a result reaches the limit of a beam search: ours ends all hypotheses there, not only these."""
-    if query.best_effort or _is_greedy(options):
-        return False
-    limit = _limit(query, options)
-    return any(len(_target(tokens)) >= limit for tokens, _ in results)
-
-
-def are_settled(
-    best: Sequence[Hypothesis], results: Sequence[Result], source_length: int, limit: int, options: DecodeConfig
-) -> bool:
-    """Whether no missing hypothesis can be one of the `best`, or take a place among the `beam` likeliest from one.
-
-    At the limit the reference ends every unfinished hypothesis with EOS. CTranslate2 returns the `beam` likeliest of
-    the finished and the unfinished ones, so some may be missing, but none is likelier than any that it returns.
-
-    `results` are those of a search up to `limit` tokens, and `best` the hypotheses with the highest scores among them,
-    each ended with EOS. If all of them run away, they are taken as they are: only another that runs away is better.
-    """
-    if limit >= source_length + RUNAWAY and not any(tokens[-1:] == (EOS,) for tokens, _ in results):
-        return True
-    least = min(log_prob for _, log_prob in results) + MARGIN  # of the likeliest that may be missing
-    score = least / length_penalty(limit + 1, options.length_penalty) + MARGIN
-    return all(hypothesis.log_prob > least and hypothesis.score > score for hypothesis in best)
+def _possible(results: Sequence[Result], limit: int) -> list[Result]:
+    """Results up to the limit of their own sentence, without those that CTranslate2 only fills a beam with."""
+    cut = [(tokens if len(_target(tokens)) <= limit else tokens[:limit], log_prob) for tokens, log_prob in results]
+    return [result for result in cut if result[1] > IMPOSSIBLE] or cut[:1]
 
 
 def balanced_groups(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
@@ -331,19 +323,29 @@ def _refuse_missing(options: DecodeConfig, prefixed: bool) -> None:
         raise ConfigError(f"decode.shortlist: only the torch engine samples with it after a target prefix; {remedy}")
 
 
-def _hypotheses(
-    results: Sequence[Result], model_log_probs: Sequence[float] | None, options: DecodeConfig
-) -> list[Hypothesis]:
-    """The hypotheses of one query; `model_log_probs` replace what CTranslate2 reported."""
-    log_probs = model_log_probs or [log_prob for _, log_prob in results]
-    scored = []
-    for (tokens, _), log_prob in zip(results, log_probs, strict=True):
-        target = _target(tokens)
-        score = log_prob / length_penalty(len(target) + 1, options.length_penalty)
-        scored.append(Hypothesis(target, log_prob, score))
+def _is_own(result: Result, options: DecodeConfig) -> bool:
+    """Whether log P of a result, as CTranslate2 reports it, is the model's own: no token of it had a rival masked."""
+    tokens, _ = result
+    if options.method == "sample" or options.min_length or tokens[-1:] != (EOS,):
+        return False
+    if not options.no_repeat_ngram:
+        return True
+    size = options.no_repeat_ngram - 1  # the last so many tokens, seen before, are what forbids the next
+    seen = [tokens[start : start + size] for start in range(len(tokens) - size)]
+    return len({*seen}) == len(seen)
+
+
+def _best(results: Sequence[Result], options: DecodeConfig) -> list[Result]:
+    """The `n_best` results, the best by score first; samples are in the order drawn."""
     if options.method == "beam":
-        scored.sort(key=lambda hypothesis: -hypothesis.score)
-    return scored[: options.n_best]
+        results = sorted(results, key=lambda result: -_hypothesis(result, options).score)
+    return [*results[: options.n_best]]
+
+
+def _hypothesis(result: Result, options: DecodeConfig) -> Hypothesis:
+    tokens, log_prob = result
+    target = _target(tokens)
+    return Hypothesis(target, log_prob, log_prob / length_penalty(len(target) + 1, options.length_penalty))
 
 
 def _is_greedy(options: DecodeConfig) -> bool:

@@ -1,9 +1,10 @@
 """The reference's beam search without tensors, over an engine that reports the logits of the next token.
 
-CTranslate2's own search differs from the reference under some options (`docs/decisions/0019-parity.md`); there, this
-one takes its place. It is `decode.search` and `decode.constraints` for one sentence. The logits come from forced
-decoding: the engine decodes a prefix, then continues greedily for a few tokens. Most hypotheses continue as greedy
-search does, so the logits of the continuation are kept, and a search takes fewer calls than a translation has tokens.
+CTranslate2's own search differs from the reference under some options (`docs/decisions/0019-parity.md`); with
+`decode.exact` this one takes its place there. It is `decode.search` and `decode.constraints` for one sentence. The
+logits come from forced decoding: the engine decodes a prefix, then continues greedily for a few tokens. Most hypotheses
+continue as greedy search does, so the logits of the continuation are kept, and a search takes fewer calls than a
+translation has tokens.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,6 +94,12 @@ class SentenceSearch:
         length = len(next(iter(started), ()))
         self.logits = {key: row for key, row in self.logits.items() if key[:length] in started}
 
+    def log_prob(self, decoded: ForcedDecoding) -> float:
+        """log P of the prefix as a whole translation, EOS included."""
+        self.learn(decoded)
+        [(tokens, log_prob)] = self.unfinished
+        return log_prob + float(self._log_probs(self.logits[tokens])[EOS])
+
     def ends_behind_prefix(self) -> bool:
         """Whether EOS is, right after the prefix, among the `beam` likeliest tokens but not the likeliest."""
         best = [token for token, _ in self._extensions(self.query.prefix)[: self.options.beam]]
@@ -141,13 +148,10 @@ def _repeating(tokens: Tokens, n: int) -> list[int]:
     return [tokens[end] for end in range(n - 1, len(tokens)) if tokens[end - n + 1 : end] == last]
 
 
-def search_stepwise(searches: Sequence[SentenceSearch], decode: Decode, lookahead: int) -> None:
-    """Search all sentences together, step by step."""
-    while running := [search for search in searches if search.unfinished]:
-        needed = [(search, wanted) for search in running for wanted in search.continuations(lookahead)]
-        if needed:
-            decoded = decode([wanted for _, wanted in needed])
-            for (search, _), decoding in zip(needed, decoded, strict=True):
-                search.learn(decoding)
-        for search in running:
-            search.advance()
+def search_stepwise(search: SentenceSearch, decode: Decode, lookahead: int) -> None:
+    """Search to the end, `lookahead` tokens at a time where greedy search goes the same way."""
+    while search.unfinished:
+        if wanted := search.continuations(lookahead):
+            for decoded in decode(wanted):
+                search.learn(decoded)
+        search.advance()

@@ -79,13 +79,17 @@ def verify_float32(
         wanted = options.model_copy(update={"beam": beam, "n_best": 1, "method": "beam", "shortlist": False})
         ours = _best(reference, queries, wanted, progress)
         theirs = _best(candidate, queries, wanted, progress)
-        other = [n for n, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
-        identical[f"beam {beam}"] = len(queries) - len(other)
+        differing = [n for n, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
+        # At the limit of length only `exact` promises what the reference finds.
+        exact = wanted.model_copy(update={"exact": True})
+        again = _best(candidate, [queries[n] for n in differing], exact, lambda _: None)
+        pairs = {n: (ours[n], best) for n, best in zip(differing, again, strict=True) if best != ours[n]}
+        identical[f"beam {beam}"] = len(queries) - len(pairs)
         if identical[f"beam {beam}"] < IDENTICAL * len(queries):
             raise QualityError(
                 f"at beam {beam} only {identical[f'beam {beam}']:,} of {len(queries):,} sentences translate to the same"
             )
-        far = _farthest(reference, wanted, [queries[n] for n in other], [(ours[n], theirs[n]) for n in other])
+        far = _farthest(reference, wanted, [queries[n] for n in pairs], [*pairs.values()])
         if far > NEAR_TIE:
             raise QualityError(f"at beam {beam} a translation differs whose score is {far:.2g} from the reference's")
     verify_rules(reference, candidate, golden, marks)
@@ -93,9 +97,10 @@ def verify_float32(
 
 
 def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden], marks: Marks = NO_MARKS) -> None:
-    """Check that the same is found under every rule of a search, on a few golden sentences. Raises QualityError.
+    """Check what each search promises under every rule, on a few golden sentences. Raises QualityError.
 
-    Lists are compared by score: of two translations as good as each other either may be found.
+    With `exact` it finds what the reference finds: lists are compared by score, because of two translations as good as
+    each other either may be found. Without, it obeys the rule and reports the model's own log P.
     """
     some = golden[:RULED_SENTENCES]
     for rule in RULES:
@@ -103,12 +108,30 @@ def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden],
         for length in (0,) if sampled else (0, PREFIX_TOKENS):
             queries = [Query(sentence.tokens, tuple(sentence.translation[:length]), marks) for sentence in some]
             wanted = DecodeConfig(beam=4, **rule)
-            lists = [engine.translate(queries, wanted) for engine in (reference, candidate)]
+            named = ", ".join(f"{key}={value}" for key, value in rule.items())
+            exact = wanted.model_copy(update={"exact": True})
+            lists = [engine.translate(queries, exact) for engine in (reference, candidate)]
             for ours, theirs in zip(*lists, strict=True):
                 gaps = [abs(hypothesis.score - other.score) for hypothesis, other in zip(ours, theirs, strict=False)]
                 if len(ours) != len(theirs) or max(gaps, default=0.0) > NEAR_TIE:
-                    named = ", ".join(f"{key}={value}" for key, value in rule.items())
                     raise QualityError(f"under {named} a golden sentence is translated differently from the reference")
+            for query, hypotheses in zip(queries, candidate.translate(queries, wanted), strict=True):
+                if not all(_obeys(query, hypothesis.tokens, wanted) for hypothesis in hypotheses):
+                    raise QualityError(f"under {named} the translation of a golden sentence does not obey")
+                own = reference.score([query] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses])
+                pairs = zip(hypotheses, own, strict=True)
+                # With a shortlist log P is over the list.
+                if not wanted.shortlist and any(abs(h.log_prob - sum(row)) > LOG_PROB * len(row) for h, row in pairs):
+                    raise QualityError(f"under {named} log P is not the model's own")
+
+
+def _obeys(query: Query, tokens: tuple[int, ...], options: DecodeConfig) -> bool:
+    """Whether a translation has the prefix, a length within the limits, and no repetition behind the prefix."""
+    size, begin = options.no_repeat_ngram, len(query.prefix)
+    grams = [tokens[start : start + size] for start in range(len(tokens) - size + 1)] if size else []
+    repeats = any(gram in grams[:start] for start, gram in enumerate(grams) if start + size > begin)
+    within = options.min_length <= len(tokens) <= max(options.limit(len(query.source)), begin)
+    return tokens[:begin] == query.prefix and within and not repeats
 
 
 def verify_quantised(

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -43,6 +43,14 @@ ADAPTED = 50
 # New units after which the index is put in order.
 MANY = 1000
 BUSY_SECONDS = 10.0
+# Words of SQLite's errors, and what they mean.
+CAUSES: dict[str, tuple[type[DragomanError], str]] = {
+    "locked": (ConfigError, "another process is writing it; wait for it"),
+    "trigram": (DragomanError, f"needs SQLite 3.34 or newer, this is {sqlite3.sqlite_version}"),
+    "no such table": (DataError, "a database, but no translation memory; give one of `dragoman memory add`"),
+    "readonly": (DragomanError, "may not be written; check the rights of the file and its folder"),
+    "full": (DragomanError, "no space is left on the disk, nothing was added; free some"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +80,9 @@ class Memory:
         self, path: Path, source: str, target: str, database: sqlite3.Connection, temporary: bool = False
     ) -> None:
         self.path, self.source, self.target, self._temporary = path, source, target, temporary
-        self._languages = primary_language(source), primary_language(target)
-        self._database, self._lock = database, threading.Lock()
-
-    @property
-    def pair(self) -> tuple[str, str]:
+        self.pair = primary_language(source), primary_language(target)
         """The primary subtags of its two languages."""
-        return self._languages
+        self._database, self._lock = database, threading.Lock()
 
     @classmethod
     def open(cls, path: Path, source: str, target: str, *, create: bool = False) -> "Memory":
@@ -112,7 +116,7 @@ class Memory:
     def __len__(self) -> int:
         where = "source_language = ? and target_language = ?"
         with explained(self.path), self._lock:
-            row = self._database.execute(f"select count(*) from units where {where}", self._languages).fetchone()
+            row = self._database.execute(f"select count(*) from units where {where}", self.pair).fetchone()
         return int(row[0])
 
     def add(self, units: Iterable[MemoryUnit]) -> int:
@@ -130,7 +134,7 @@ class Memory:
         key, target = key_of(unit.source), unit.target.strip()
         if not key or not target:
             return False
-        database, languages = self._database, self._languages
+        database, languages = self._database, self.pair
         renewed = database.execute(
             "update units set added = ?, origin = ? where source_language = ? and target_language = ? and key = ? "
             "and target = ?",
@@ -189,7 +193,7 @@ class Memory:
         of = "source_language = ? and target_language = ?"
         query = f"select id, source, target, origin, key from units where {of} and {where}"
         with explained(self.path), self._lock:
-            return self._database.execute(query, (*self._languages, *values)).fetchall()
+            return self._database.execute(query, (*self.pair, *values)).fetchall()
 
     def units(self) -> Iterator[MemoryUnit]:
         """All units, in the order in which they were added."""
@@ -214,16 +218,12 @@ class Contents:
 def contents(path: Path) -> list[Contents]:
     """What a memory holds, by pairs of languages, the largest first. Raises ConfigError and DataError."""
     refuse_missing(path)
-    with explained(path):
-        database = _connected(path, new=False)
-        try:
-            rows = database.execute(
-                "select source_language, target_language, count(*), min(added), max(added) from units "
-                "group by 1, 2 order by 3 desc, 1, 2"
-            ).fetchall()
-        finally:
-            database.close()
-    return [Contents(*row) for row in rows]
+    query = (
+        "select source_language, target_language, count(*), min(added), max(added) from units "
+        "group by 1, 2 order by 3 desc, 1, 2"
+    )
+    with explained(path), closing(_connected(path, new=False)) as database:
+        return [Contents(*row) for row in database.execute(query)]
 
 
 def refuse_missing(path: Path) -> None:
@@ -260,20 +260,10 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        why = str(error)
-        if "locked" in why:
-            raise ConfigError(f"{path}: another process is writing it; wait for it") from None
-        if "trigram" in why:
-            raise DragomanError(f"{path}: needs SQLite 3.34 or newer, this is {sqlite3.sqlite_version}") from None
-        if "no such table" in why:
-            raise DataError(
-                f"{path}: a database, but no translation memory; give one of `dragoman memory add`"
-            ) from None
-        if "readonly" in why:
-            raise DragomanError(f"{path}: may not be written; check the rights of the file and its folder") from None
-        if "full" in why:
-            raise DragomanError(f"{path}: no space is left on the disk, nothing was added; free some") from None
-        raise DragomanError(f"{path}: {why}; check the disk and the rights of the file") from None
+        for part, (kind, cause) in CAUSES.items():
+            if part in str(error):
+                raise kind(f"{path}: {cause}") from None
+        raise DragomanError(f"{path}: {error}; check the disk and the rights of the file") from None
     except sqlite3.ProgrammingError:
         raise ConfigError(f"{path}: the memory was closed; open it again") from None
     except sqlite3.DatabaseError:

@@ -16,7 +16,7 @@ from dragoman.errors import DragomanError
 from dragoman.serve import page
 from dragoman.serve.answers import error_response
 from dragoman.serve.deepl import deepl
-from dragoman.serve.deepl import documents as documents_deepl
+from dragoman.serve.deepl import documents as deepl_documents
 from dragoman.serve.deepl import glossaries as deepl_glossaries
 from dragoman.serve.description import DescribedApp, reference_page
 from dragoman.serve.documents.documents import UPLOADS, Documents
@@ -25,14 +25,8 @@ from dragoman.serve.http.access import PROBLEMS, authorise
 from dragoman.serve.http.call import problem_for
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import FIELD_BYTES
-from dragoman.serve.libretranslate import documents as documents_libretranslate
 from dragoman.serve.libretranslate import libretranslate
-from dragoman.serve.native import assist as assist_api
-from dragoman.serve.native import documents as documents_api
-from dragoman.serve.native import feedback, native
-from dragoman.serve.native import glossaries as glossary_api
-from dragoman.serve.native import inspect as inspect_api
-from dragoman.serve.native import memory as memory_api
+from dragoman.serve.native import assist, documents, feedback, glossaries, inspect, memory, native
 from dragoman.serve.work.service import Service
 from dragoman.system.parsing import plain_cause
 from dragoman.version import __version__
@@ -40,20 +34,8 @@ from dragoman.version import __version__
 LOCAL_NAMES = frozenset(("localhost",))
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 # Where there are keys, requests to these need one. `deepl` comes last of its own, because it answers every path.
-WITH_KEYS = (
-    native,
-    assist_api,
-    memory_api,
-    glossary_api,
-    feedback,
-    inspect_api,
-    documents_api,
-    libretranslate,
-    documents_libretranslate,
-    documents_deepl,
-    deepl_glossaries,
-    deepl,
-)
+NATIVE = (native, assist, memory, glossaries, feedback, inspect, documents)
+WITH_KEYS = (*NATIVE, libretranslate, deepl_documents, deepl_glossaries, deepl)
 
 
 def make_app(
@@ -81,7 +63,7 @@ def make_app(
     app.state.service, app.state.documents = service, documents
     for module in WITH_KEYS:
         app.include_router(module.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
-    app.include_router(documents_libretranslate.downloads)
+    app.include_router(libretranslate.downloads)
     app.include_router(page.router)
     _add_errors(app)
     _add_operations(app, service)

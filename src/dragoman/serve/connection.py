@@ -41,7 +41,6 @@ class BufferedTransport:
         self._transport.close()
 
     def flush(self) -> None:
-        """Send what is in the buffer."""
         buffered, self._buffer = self._buffer, bytearray()
         if buffered:
             self._transport.write(bytes(buffered))
@@ -101,7 +100,6 @@ class Protocol(H11Protocol):
         self.transport.flush()  # type: ignore[attr-defined]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock of the request."""
         self._stop()
         super().connection_lost(exc)
 

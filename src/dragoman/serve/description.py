@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from dragoman.serve.answers import QUOTA, dialect_of
-from dragoman.serve.http.problems import PROBLEMS
+from dragoman.serve.http.problems import PROBLEM
 
 
 def _error_as(name: str) -> dict[str, Any]:
@@ -26,12 +26,11 @@ class DescribedApp(FastAPI):
     """An application whose description has every error of every route."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description in OpenAPI."""
         if self.openapi_schema:
             return self.openapi_schema
         schema = super().openapi()
         for path, operations in schema["paths"].items():
-            answer = _ERRORS.get(dialect_of(path), PROBLEMS[400])
+            answer = _ERRORS.get(dialect_of(path), PROBLEM)
             for operation in operations.values():
                 responses = operation["responses"]
                 responses.pop("422", None)  # of FastAPI: ours is 400

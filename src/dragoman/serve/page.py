@@ -85,10 +85,8 @@ def preferred(header: str) -> str:
             ranked.append((float(weight or 1), language))
         except ValueError:
             continue
-    wanted = sorted(
-        (choice for choice in ranked if choice[1] in LANGUAGES and choice[0] > 0), key=lambda choice: -choice[0]
-    )
-    return wanted[0][1] if wanted else LANGUAGES[0]
+    wanted = [choice for choice in ranked if choice[1] in LANGUAGES and choice[0] > 0]
+    return max(wanted, key=lambda choice: choice[0], default=(1.0, LANGUAGES[0]))[1]
 
 
 @cache

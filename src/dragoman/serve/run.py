@@ -36,6 +36,11 @@ class Address:
     without_keys: bool = False
     """Anyone who reaches it may use it."""
 
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Host names of requests that are answered."""
+        return LOCAL_NAMES | {self.host, *self.names}
+
 
 class _Server(uvicorn.Server):
     """Stops by itself: a signal is not raised again afterwards, because the work is done."""
@@ -58,8 +63,7 @@ def serve(
     Raises ConfigError if it cannot listen, or may not: beyond this machine only with keys or `without_keys`.
     Raises ModelError if the first model translates nothing.
     """
-    has_keys = service.keys.are_required()
-    with listen(address, has_keys) as listening:
+    with listen(address, service.keys.are_required()) as listening:
         serve_on(listening, service, address, documents, on_open=lambda: on_ready(url_of(listening)))
 
 
@@ -87,8 +91,7 @@ def serve_on(
         failures.append(error)
         server.should_exit = True
 
-    names = LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}
-    app = make_app(service, names, fail, Documents(service, documents), ready)
+    app = make_app(service, address.hosts, fail, Documents(service, documents), ready)
     config = uvicorn.Config(
         app,
         http=Protocol,

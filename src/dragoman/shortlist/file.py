@@ -50,13 +50,9 @@ class Shortlist:
             lines.append(f"{piece}\t{' '.join(_writable(tokenizer.pieces(targets, 'target')))}")
         return "\n".join(lines) + "\n"
 
-    def save(self, path: Path, tokenizer: Tokenizer) -> None:
-        """Write the file. Raises ModelError as `text` does."""
-        path.write_bytes(self.text(tokenizer).encode("utf-8"))
-
     @classmethod
     def load(cls, path: Path, tokenizer: Tokenizer) -> "Shortlist":
-        """Read what `save` wrote for this tokenizer. Raises ModelError, naming the line."""
+        """Read a file with the `text` of a shortlist for this tokenizer. Raises ModelError, naming the line."""
         try:
             lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -33,11 +33,13 @@ from dragoman.training.report.reports import (
 )
 from dragoman.training.resume.averaging import best_average, unusable_weights
 from dragoman.training.resume.checkpoint import (
+    BackgroundWriter,
     RunProgress,
     evaluation_weights,
     load_checkpoint,
     newest_intact,
     save_checkpoint,
+    state_of,
     what_is_kept,
 )
 from dragoman.training.resume.triggers import Triggers
@@ -51,6 +53,8 @@ from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
 from dragoman.training.update.schedule import learning_rate
 
+# Updates on a device after which their losses are read, if no report does so before.
+UNREAD = 100
 DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.clip_norm"
 
 
@@ -97,7 +101,8 @@ class Trainer:
         if on_device:
             transformer = require_transformer(self.model, "a step on the device")
             self.device_step = DeviceStep(transformer, self.gradient, self.optimizer, self.mean)
-        self.unread: list[Sequence[Batch]] = []  # the batches of updates whose loss the device still has
+        self.writer = BackgroundWriter() if on_device else None
+        self.unread: list[list[str]] = []  # the pairs of updates whose loss the device still has
         self.rate, self.norm = 0.0, 0.0
         if group.size > 1:  # the initial weights are equal, dropout differs
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
@@ -176,6 +181,7 @@ class Trainer:
                         self._validate(counts=event == "validation")
                     if stop or (self.group.size == 1 and stopped()):
                         self._save()
+                        self._wait_for_disk()
                         raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
             if not self.validated:  # a run stopped before its first validation and resumed with less to do
                 self._validate()
@@ -214,7 +220,7 @@ class Trainer:
         )
         if not math.isfinite(loss) or not math.isfinite(norm):
             ranks = [rank for rank, is_wrong in enumerate(wrong) if is_wrong]
-            raise divergence(self.folder, self.step + 1, self.group, update.batches, loss, norm, ranks)
+            raise divergence(self.folder, self.step + 1, self.group, locations_of(update), loss, norm, ranks)
         self.step, self.clock, self.norm = self.step + 1, clock, norm
         self.rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
@@ -238,8 +244,10 @@ class Trainer:
             except SplitsDoubled as doubled:
                 self._notice(f"step {self.step + 1:,}: {doubled}")
         self.step, self.clock, self.rate = self.step + 1, clock, rate
-        self.unread.append(update.batches)
+        self.unread.append(locations_of(update))
         self._count(update, 0.0)
+        if len(self.unread) == UNREAD:
+            self._read()
 
     def _count(self, update: Update, loss: float) -> None:
         """The step that `update` made: its tokens and, if it is known, its summed loss; a report if one is due."""
@@ -258,8 +266,9 @@ class Trainer:
         before, unread = self.step - len(self.unread), self.unread
         reading, self.unread = self.device_step.tally.read(), []
         if wrong := reading.wrong:
-            batches = unread[wrong.update - 1]
-            raise divergence(self.folder, before + wrong.update, self.group, batches, wrong.loss, wrong.norm, [0])
+            self._wait_for_disk()
+            step, pairs = before + wrong.update, unread[wrong.update - 1]
+            raise divergence(self.folder, step, self.group, pairs, wrong.loss, wrong.norm, [0])
         self.norm = reading.norm
         self.meter.add_loss(reading.loss)
 
@@ -320,8 +329,9 @@ class Trainer:
         if self.final is not self.model:
             self.load_final(weights)
         self.final.eval()
-        loss = validation_loss(self.final, self.valid, self.device)
+        loss = self._validation_loss()
         if not math.isfinite(loss):  # before it replaces a checkpoint
+            self._wait_for_disk()
             raise DivergenceError(
                 f"step {self.step:,}: the validation loss is {loss}; {what_is_kept(self.folder)}; {DIVERGENCE_HINT}"
             )
@@ -329,6 +339,10 @@ class Trainer:
         self.final.train()
         watched = loss if self.tracker.metric == "loss" or scores is None else getattr(scores, self.tracker.metric)
         return loss, scores, watched
+
+    def _validation_loss(self) -> float:
+        precision = self.gradient.precision if self.device_step else None
+        return validation_loss(self.final, self.valid, self.device, precision)
 
     def _notice(self, text: str) -> None:
         for listener in self.listeners:
@@ -351,15 +365,26 @@ class Trainer:
             self.gradient.splits,
             torch.get_num_threads(),
             torch.__version__,
-            self.validated,
+            dict(self.validated),
             self.gradient.balance.coefficients,
             self.stream.in_rows,
         )
-        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean, self.run_files)
+        if self.writer:
+            state = state_of(self.model, self.optimizer, self.group, self.mean)
+            self.writer.save(self.folder, progress, state, keep, self.run_files)
+        else:
+            run = self.model, self.optimizer, keep, self.group, self.mean, self.run_files
+            save_checkpoint(self.folder, progress, *run)
         self.triggers.saved = self.clock
+
+    def _wait_for_disk(self) -> None:
+        """Until the last checkpoint is written, where it is written while training continues."""
+        if self.writer:
+            self.writer.wait()
 
     def _finish(self, reason: str) -> Outcome:
         """Load the averaged checkpoints or the best one into `final`, whichever has the lower validation loss."""
+        self._wait_for_disk()
         chosen = None
         if self.group.is_main:
             averaged, best = self.tracker.to_average(self.validated, self.config.train), self.tracker.best_step
@@ -370,7 +395,7 @@ class Trainer:
                 self.folder,
                 filter(any, candidates),
                 self.load_final,
-                lambda: validation_loss(self.final, self.valid, self.device),
+                self._validation_loss,
             )
         loss, steps = self.group.broadcast(chosen)
         return Outcome(self.step, reason, self.seconds, self.target_tokens, loss, steps, self.gradient.precision)
@@ -383,20 +408,25 @@ class Trainer:
         return self.lost
 
 
+def locations_of(update: Update) -> list[str]:
+    """The `file:line` of the pairs of this process."""
+    return [location for batch in update.batches for location in batch.locations]
+
+
 def divergence(
     folder: Path,
     step: int,
     group: ProcessGroup,
-    batches: Sequence[Batch],
+    locations: Sequence[str],
     loss: float,
     norm: float,
     ranks: Sequence[int],
 ) -> DivergenceError:
-    """The error for an update at `step` whose loss or gradient is not finite: it names step, pairs and checkpoint.
+    """The error for an update at `step`, of the pairs at `locations`, whose loss or gradient is not finite.
 
-    The pairs are written next to the checkpoints in `folder`. `ranks` are the processes whose loss is not finite.
+    It names step, pairs and checkpoint. The pairs are written next to the checkpoints in `folder`. `ranks` are the
+    processes whose loss is not finite.
     """
-    locations = [location for batch in batches for location in batch.locations]
     if ranks and group.rank not in ranks:
         return DivergenceError(f"step {step:,}: the loss of process {ranks[0]} is not a number")
     which = f" of process {group.rank}" if group.size > 1 else ""

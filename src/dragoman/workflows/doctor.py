@@ -62,8 +62,8 @@ def diagnose(folder: Path) -> list[MachineFinding]:
         *_processor(),
         *_memory(),
         *_packages(),
-        *_torch(),
-        *_ctranslate2(),
+        *_engine("torch", _torch),
+        *_engine("ctranslate2", _ctranslate2),
         *_bundled(),
         *_folder(folder),
         *_locale(),
@@ -140,38 +140,37 @@ def _requirements(needed: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     return base, extras
 
 
-def _torch() -> Iterator[MachineFinding]:
-    if _version("torch") is None:
+def _engine(package: str, findings: Callable[[], Iterator[MachineFinding]]) -> Iterator[MachineFinding]:
+    """The findings about the package of an engine, if it is installed; the last one that it cannot be loaded."""
+    if _version(package) is None:
         return
     try:
-        import torch
-
-        threads = counted(torch.get_num_threads(), "thread")
-        yield MachineFinding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {threads}")
-        if torch.cuda.is_available():
-            for number in range(torch.cuda.device_count()):
-                properties = torch.cuda.get_device_properties(number)
-                yield MachineFinding("gpu", f"cuda:{number} {properties.name}, {_gigabytes(properties.total_memory)}")
-        elif torch.backends.mps.is_available():
-            yield MachineFinding("gpu", "mps")
-        else:
-            yield MachineFinding("gpu", "none that PyTorch can use")
+        yield from findings()
     except (ImportError, OSError, RuntimeError) as error:
-        yield _broken("torch", error)
+        cause = str(error).strip().partition("\n")[0]
+        remedy = f"pip install --force-reinstall {package}"
+        yield MachineFinding(package, f"cannot be loaded: {cause}", "fault", remedy)
+
+
+def _torch() -> Iterator[MachineFinding]:
+    import torch
+
+    threads = counted(torch.get_num_threads(), "thread")
+    yield MachineFinding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {threads}")
+    if torch.cuda.is_available():
+        for number in range(torch.cuda.device_count()):
+            properties = torch.cuda.get_device_properties(number)
+            yield MachineFinding("gpu", f"cuda:{number} {properties.name}, {_gigabytes(properties.total_memory)}")
+    else:
+        yield MachineFinding("gpu", "mps" if torch.backends.mps.is_available() else "none that PyTorch can use")
 
 
 def _ctranslate2() -> Iterator[MachineFinding]:
-    if _version("ctranslate2") is None:
-        return
-    try:
-        ctranslate2 = import_module("ctranslate2")
-        yield MachineFinding(
-            "ctranslate2", f"computes in {', '.join(sorted(ctranslate2.get_supported_compute_types('cpu')))}"
-        )
-        if ctranslate2.get_cuda_device_count():
-            yield from _ctranslate2_on_gpu()
-    except (ImportError, OSError, RuntimeError) as error:
-        yield _broken("ctranslate2", error)
+    ctranslate2 = import_module("ctranslate2")
+    types = ", ".join(sorted(ctranslate2.get_supported_compute_types("cpu")))
+    yield MachineFinding("ctranslate2", f"computes in {types}")
+    if ctranslate2.get_cuda_device_count():
+        yield from _ctranslate2_on_gpu()
 
 
 def _ctranslate2_on_gpu() -> Iterator[MachineFinding]:
@@ -185,11 +184,6 @@ def _ctranslate2_on_gpu() -> Iterator[MachineFinding]:
             return
         else:
             yield MachineFinding("ctranslate2", "translates on the GPU")
-
-
-def _broken(package: str, error: BaseException) -> MachineFinding:
-    cause = str(error).strip().partition("\n")[0]
-    return MachineFinding(package, f"cannot be loaded: {cause}", "fault", f"pip install --force-reinstall {package}")
 
 
 def _bundled() -> Iterator[MachineFinding]:

@@ -228,6 +228,36 @@ def test_the_stream_resumes_exactly_from_every_position(
         )
 
 
+def test_text_that_is_tokenised_once_gives_the_updates_of_text_that_is_read_again(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora = corpus(tmp_path, "a.tsv", 40, weight=2), corpus(tmp_path, "b.tsv", 25)
+    data = data_of(*corpora, max_length=5)
+    once, again = (stream_of(data, tokenizer, in_rows=True) for _ in range(2))
+    monkeypatch.setattr(again, "_is_constant", lambda: False)
+    for _ in range(25):
+        one, other = once.next_update(2), again.next_update(2)
+        assert all(map(same, one.batches, other.batches))
+        assert (one.position, one.skipped, one.target_tokens) == (other.position, other.skipped, other.target_tokens)
+    assert once.position.epoch >= 2
+    assert once.skipped.count > 0, "some pairs are too long"
+    assert once.constant
+    assert not again.constant
+
+
+def test_a_text_over_the_buffer_or_one_that_changes_is_read_again(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    whole, part = corpus(tmp_path, "a.tsv", 40), corpus(tmp_path, "b.tsv", 40, weight=0.5)
+    for data, is_constant in [
+        (data_of(whole, shuffle_buffer=40), True),
+        (data_of(whole, shuffle_buffer=39), False),
+        (data_of(whole, part), False),
+        (data_of(whole, augment={"upper": 0.1}), False),
+    ]:
+        stream = stream_of(data, tokenizer, in_rows=True)
+        stream.next_update(1)
+        assert bool(stream.constant) == is_constant
+
+
 @pytest.mark.parametrize("world", [2, 3])
 def test_processes_share_each_update_without_overlap(tmp_path: Path, tokenizer: Tokenizer, world: int) -> None:
     data = data_of(corpus(tmp_path, "a.tsv", 60))

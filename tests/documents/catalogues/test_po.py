@@ -10,9 +10,9 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import po
-from dragoman.documents.catalogues.po_header import is_known, plurals
+from dragoman.documents.catalogues.po_header import plurals, rule_of
 from dragoman.documents.core.document import Document, DocumentOptions
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -370,4 +370,4 @@ def test_another_language_or_script_of_the_header_is_replaced(
 )
 def test_a_plural_rule_is_known_by_each_tag_of_its_language(target: str, other: str) -> None:
     assert plurals("", "", target) == plurals("", other, other)
-    assert is_known(target)
+    assert rule_of(target) is not None

@@ -29,10 +29,10 @@ def taken(folder: Path) -> dict[str, Tensor]:
 def test_both_formats_hold_the_same(tmp_path: Path, legacy: bool) -> None:
     torch.save(OrderedDict(WEIGHTS), tmp_path / PICKLED, _use_new_zipfile_serialization=not legacy)
     pickled = taken(tmp_path)
-    assert open_tensors(tmp_path).pickled
+    assert open_tensors(tmp_path).notes
     save_file(WEIGHTS, tmp_path / SAFETENSORS)
     plain = taken(tmp_path)
-    assert not open_tensors(tmp_path).pickled
+    assert not open_tensors(tmp_path).notes
     for found in (pickled, plain):
         assert found.keys() == WEIGHTS.keys()
         assert all(torch.equal(found[name], tensor) and found[name].dtype == tensor.dtype

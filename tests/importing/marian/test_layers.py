@@ -17,6 +17,7 @@ from dragoman.model.transformer import Transformer
 from numerics import assert_same
 
 Build = Callable[..., Transformer]
+SAME_ROWS = torch.arange(13), torch.arange(13)
 
 
 def name_of(ours: str) -> str:
@@ -53,7 +54,7 @@ def test_all_sines_before_all_cosines_is_the_same_network(
     )
     assert_same(other(source, padding_mask(source, 0), target), expected)
 
-    back = our_weights(model.config, (13, 13), theirs, name_of, permutation=interleaving(16))
+    back = our_weights(model.config, SAME_ROWS, theirs, name_of, permutation=interleaving(16))
     assert theirs == {}
     assert all(torch.equal(back[name], parameter) for name, parameter in model.named_parameters())
 
@@ -63,9 +64,7 @@ def test_rows_are_renumbered_and_dtypes_become_float32(build: Build) -> None:
     theirs = {name: tensor.half() for name, tensor in renamed(model).items()}
     theirs["projection_bias"] = theirs["projection_bias"][None]
     order = torch.tensor([-1, 3, 12, 0, 4, 4])
-    found = our_weights(
-        model.config, (6, 6), dict(theirs), name_of, rows=dict.fromkeys(("projection", "projection_bias"), order)
-    )
+    found = our_weights(model.config, (order, order), dict(theirs), name_of)
     assert {tensor.dtype for tensor in found.values()} == {torch.float32}
     for name in ("projection", "projection_bias"):
         expected = theirs[name].float().view(13, -1)
@@ -87,14 +86,14 @@ def test_a_tensor_that_does_not_fit_is_named(build: Build, change: Callable[...,
     theirs = renamed(model)
     change(theirs)
     with pytest.raises(ModelError, match=f"^where: tensor .*{says}"):
-        our_weights(model.config, (13, 13), theirs, name_of, where="where")
+        our_weights(model.config, SAME_ROWS, theirs, name_of, where="where")
 
 
 def test_a_vocabulary_with_more_ids_than_rows_is_refused(build: Build) -> None:
     model = build()
-    rows = {"projection": torch.tensor([0, 13])}
+    rows = torch.tensor([0, 13])
     with pytest.raises(ModelError, match="projection has 13 rows, too few"):
-        our_weights(model.config, (2, 2), renamed(model), name_of, rows=rows)
+        our_weights(model.config, (rows, rows), renamed(model), name_of)
 
 
 def test_stored_positions_are_checked_against_the_formula() -> None:

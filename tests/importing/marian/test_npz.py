@@ -14,9 +14,8 @@ from torch.testing import assert_close
 
 from dragoman.decode.scoring import log_probabilities
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.npz_files import marian_base, parse_settings, parse_vocabulary
-from dragoman.importing.marian.layers import network_of
-from dragoman.importing.marian.npz import read_npz
+from dragoman.importing.marian.layers import marian_base, network_of
+from dragoman.importing.marian.npz import parse_settings, parse_vocabulary, read_npz
 from dragoman.text.tokens.tokenizer import BOS, EOS, UNK
 
 PAIR = ("en", "ko")

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from live_server import get, live, server_fixtures

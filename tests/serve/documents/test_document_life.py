@@ -1,6 +1,5 @@
 """Documents while the service is busy, stops or is killed: turns, deletion, what survives, what expires."""
 
-import json
 import shutil
 import threading
 import time
@@ -11,12 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.serve.documents.document import DocumentRequest, Facts, new_facts
+from dragoman.serve.documents.document import DocumentRequest
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import MOST_ATTEMPTS, DocumentLimits, DocumentStore
 from dragoman.serve.http.problems import Problem
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live
 
@@ -66,7 +65,7 @@ def gated(tmp_path: Path) -> Iterator[Callable[..., tuple]]:
 
     def start(folder: Path, passes: int = 10**9, budget: int = 1024, **limits) -> tuple[Service, Gate, httpx.Client]:
         service = Service(
-            Models(["en-ko"], threads=1, exact=True), ServiceLimits(seconds=60), workers=1, state=ServiceState(folder)
+            Models(["en-ko"], threads=1, exact=True), ServiceLimits(seconds=60), state=ServiceState(folder)
         )
         service.batcher.budget = budget
         server = live(service, Documents(service, DocumentLimits(**limits)))
@@ -185,9 +184,7 @@ def test_a_journal_that_cannot_be_continued_is_started_again(gated, tmp_path: Pa
 @pytest.mark.slow
 def test_at_the_end_documents_wait_for_the_next_service(tmp_path: Path):
     def started() -> Service:
-        return Service(
-            Models(["en-ko"], threads=1, exact=True), ServiceLimits(), workers=1, state=ServiceState(tmp_path)
-        )
+        return Service(Models(["en-ko"], threads=1, exact=True), ServiceLimits(), state=ServiceState(tmp_path))
 
     service = started()
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
@@ -200,7 +197,7 @@ def test_at_the_end_documents_wait_for_the_next_service(tmp_path: Path):
 
 def test_without_a_state_folder_nothing_is_left(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    service = Service(Models(["en-ko"], threads=1), ServiceLimits(), workers=1)
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits())
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         upload(client, "\n".join(LINES))
         assert list(service.state.folder.glob("documents/*/files/a.txt"))
@@ -344,11 +341,3 @@ def test_before_it_is_open_the_store_takes_nothing(tmp_path: Path):
     with pytest.raises(Problem) as raised, DocumentStore(tmp_path).incoming("a", 1):
         pass
     assert raised.value.status == 503
-
-
-def test_a_document_that_an_earlier_version_has_stored_is_read():
-    facts, _ = new_facts("me", Path("a.txt"), DocumentRequest(target="ko"))
-    stored = json.loads(facts.model_dump_json())
-    assert Facts.model_validate_json(json.dumps(stored)) == facts
-    stored["asked"] = stored.pop("request")
-    assert Facts.model_validate_json(json.dumps(stored)) == facts

@@ -16,7 +16,7 @@ from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from dragoman.workflows.documents.review import COLUMNS

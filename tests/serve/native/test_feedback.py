@@ -17,7 +17,7 @@ from dragoman.bundled import HOME
 from dragoman.errors import DataError
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.corrections import CorrectionLimit, CorrectionStore, NewCorrection, copy_corrections
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.improve.corrections import read_corrections
 from live_server import live
@@ -144,7 +144,7 @@ def test_what_was_accepted_is_there_after_a_kill(tmp_path: Path) -> None:
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from dragoman.serve.store.corrections import CorrectionStore, NewCorrection\n"
-        "from dragoman.serve.store.state import ServiceState\n"
+        "from dragoman.serve.store.database import ServiceState\n"
         "store = CorrectionStore(ServiceState(Path(sys.argv[1])))\n"
         "for n in range(3):\n"
         "    store.add('one', NewCorrection(f'Page {n} is lost.', '', f'{n}쪽이 없습니다.', 'en', 'ko', 'en-ko'))\n"

@@ -10,9 +10,8 @@ import httpx
 import pytest
 
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.database import Database
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.glossaries import Glossaries, GlossaryLimit, GlossaryLimits, UnknownGlossary
-from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from dragoman.text.terms.glossary import Glossary
 from live_server import live, server_fixtures
@@ -194,8 +193,8 @@ def test_a_glossary_belongs_to_its_key(tmp_path: Path):
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Glossaries]:
     with ExitStack() as stack:
         url = stack.enter_context(postgresql()) if request.param == "postgresql" else None
-        database = stack.enter_context(closing(Database.of(tmp_path, url)))
-        yield Glossaries(database, GlossaryLimits(glossaries=3, entries=10, bytes=400))
+        state = stack.enter_context(closing(ServiceState(tmp_path, url)))
+        yield Glossaries(state.database, GlossaryLimits(glossaries=3, entries=10, bytes=400))
 
 
 EN_KO, SOME = ("en", "ko"), Glossary.of({"server": "서버"})

@@ -11,7 +11,7 @@ import dragoman
 from dragoman.bundle import write_bundle
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.model.transformer import Transformer
-from dragoman.serve.models.looking import WAITING, Looking, _Turn
+from dragoman.serve.models.looking import WAITING, Looking
 from dragoman.serve.models.models import Models
 from dragoman.serve.requests.ticket import QueueFull
 from dragoman.serve.work.service import Service
@@ -108,9 +108,10 @@ def test_without_torch_it_is_501(client, monkeypatch):
     assert "needs PyTorch" in answer.json()["detail"]
 
 
-def test_only_a_few_wait_for_their_turn():
+def test_only_a_few_wait_for_their_turn(service):
     looking = Looking()
     for _ in range(WAITING):
         looking._places.acquire()
-    with pytest.raises(QueueFull, match="others look inside"), _Turn(looking._turn, looking._places):
-        pass
+    model, pair = service.models.choose("en", "ko")
+    with pytest.raises(QueueFull, match="others look inside"):
+        looking.page(model, pair, "Good morning.", None)

@@ -23,8 +23,8 @@ from dragoman.errors import ConfigError, ModelError, ResourceError
 from dragoman.serve.replicas import replicas
 from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import Address, listen, reserved
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import ServiceState
 from dragoman.serve.watch.metrics import Metrics, as_text, merged
 from dragoman.translator import Translator
 

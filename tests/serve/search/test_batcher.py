@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.serve.requests.ticket import Cancelled, Expired, Ticket
 from dragoman.serve.search.batcher import AHEAD, AHEAD_CALLS, Batcher, BatchReport
+from dragoman.serve.search.fair import EngineCall
 
 
 class Gate:
@@ -39,7 +40,7 @@ def batcher(reports: list[BatchReport]) -> Iterator[Batcher]:
 
 
 def occupied(batcher: Batcher, gate: Gate, pool: ThreadPoolExecutor):
-    found = pool.submit(batcher.search, Ticket("first"), "group", [0], [1], gate)
+    found = pool.submit(batcher.search, EngineCall(Ticket("first"), "group", [1], gate, [0]))
     assert gate.entered.wait(30)
     return found
 
@@ -53,7 +54,9 @@ def test_calls_that_wait_together_are_searched_together_and_get_their_own_result
     gate = Gate()
     with ThreadPoolExecutor(8) as pool:
         first = occupied(batcher, gate, pool)
-        calls = [pool.submit(batcher.search, Ticket(), "group", [n, n + 1], [1, 1], gate) for n in range(1, 6)]
+        calls = [
+            pool.submit(batcher.search, EngineCall(Ticket(), "group", [1, 1], gate, [n, n + 1])) for n in range(1, 6)
+        ]
         waits_for(batcher, 10)
         gate.opened.set()
         assert [call.result(30) for call in calls] == [[n * n, (n + 1) ** 2] for n in range(1, 6)]
@@ -65,7 +68,7 @@ def test_calls_that_wait_together_are_searched_together_and_get_their_own_result
 def test_workers_that_are_free_have_a_share_each():
     gate, batcher = Gate(), Batcher(3)
     with ThreadPoolExecutor(1) as pool:
-        call = pool.submit(batcher.search, Ticket(), "group", [*range(6)], [5] * 6, gate)
+        call = pool.submit(batcher.search, EngineCall(Ticket(), "group", [5] * 6, gate, [*range(6)]))
         while len(gate.seen) < 3:
             time.sleep(0.001)
         gate.opened.set()
@@ -78,26 +81,26 @@ def test_an_error_is_that_of_the_request_at_fault_alone(batcher):
     gate = Gate()
     with ThreadPoolExecutor(4) as pool:
         occupied(batcher, gate, pool)
-        bad = pool.submit(batcher.search, Ticket(), "group", [-1, 2], [1, 1], gate)
-        good = pool.submit(batcher.search, Ticket(), "group", [3], [1], gate)
+        bad = pool.submit(batcher.search, EngineCall(Ticket(), "group", [1, 1], gate, [-1, 2]))
+        good = pool.submit(batcher.search, EngineCall(Ticket(), "group", [1], gate, [3]))
         waits_for(batcher, 3)
         gate.opened.set()
         assert good.result(30) == [9]
         with pytest.raises(MemoryError):
             bad.result(30)
-    assert batcher.search(Ticket(), "group", [5], [1], gate) == [25]
+    assert batcher.search(EngineCall(Ticket(), "group", [1], gate, [5])) == [25]
 
 
 def test_a_busy_engine_has_its_next_batch_only_where_many_wait(batcher):
     gate, many = Gate(), 2 * AHEAD_CALLS
     with ThreadPoolExecutor(many + 2) as pool:
         first = occupied(batcher, gate, pool)
-        document = pool.submit(batcher.search, Ticket(), "group", [*range(100)], [20] * 100, gate)
+        document = pool.submit(batcher.search, EngineCall(Ticket(), "group", [20] * 100, gate, [*range(100)]))
         waits_for(batcher, 2000)
         time.sleep(0.05)
         assert AHEAD < 2000
         assert len(gate.seen) == 1
-        texts = [pool.submit(batcher.search, Ticket(), "group", [n], [20], gate) for n in range(many)]
+        texts = [pool.submit(batcher.search, EngineCall(Ticket(), "group", [20], gate, [n])) for n in range(many)]
         while len(gate.seen) < 2:
             time.sleep(0.001)
         time.sleep(0.05)
@@ -111,7 +114,7 @@ def test_who_leaves_is_not_searched_for(batcher):
     gate, ticket = Gate(), Ticket()
     with ThreadPoolExecutor(4) as pool:
         occupied(batcher, gate, pool)
-        call = pool.submit(batcher.search, ticket, "group", [7], [1], gate)
+        call = pool.submit(batcher.search, EngineCall(ticket, "group", [1], gate, [7]))
         waits_for(batcher, 1)
         ticket.cancel()
         with pytest.raises(Cancelled):
@@ -120,7 +123,7 @@ def test_who_leaves_is_not_searched_for(batcher):
         gate.opened.set()
     assert [7] not in gate.seen
     with pytest.raises(Cancelled):
-        batcher.search(ticket, "group", [7], [1], gate)
+        batcher.search(EngineCall(ticket, "group", [1], gate, [7]))
 
 
 def test_a_deadline_ends_a_request_that_waits(batcher):
@@ -128,6 +131,6 @@ def test_a_deadline_ends_a_request_that_waits(batcher):
     with ThreadPoolExecutor(4) as pool:
         occupied(batcher, gate, pool)
         with pytest.raises(Expired):
-            batcher.search(Ticket(deadline=time.monotonic() + 0.05), "group", [7], [1], gate)
+            batcher.search(EngineCall(Ticket(deadline=time.monotonic() + 0.05), "group", [1], gate, [7]))
         gate.opened.set()
     assert [7] not in gate.seen

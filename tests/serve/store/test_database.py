@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select
 
 from dragoman.errors import ConfigError
-from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
 
 METADATA = MetaData()
 NUMBERS = Table("numbers", METADATA, Column("number", Integer, primary_key=True))
@@ -88,7 +87,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path):
 
 
 def test_a_database_that_is_gone_comes_back(tmp_path):
-    database = Database.of(tmp_path)
+    database = ServiceState(tmp_path).database
     database.create(METADATA)
     blocker = Database(database.url).engine.connect()
     blocker.exec_driver_sql("BEGIN EXCLUSIVE")  # as another process that holds it

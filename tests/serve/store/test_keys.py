@@ -16,9 +16,8 @@ from libretranslatepy import LibreTranslateAPI
 from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
-from dragoman.serve.store.database import Database, DatabaseGone
+from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
 from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota, Rates
-from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import get, live
 from postgresql_server import postgresql
@@ -121,7 +120,7 @@ def test_what_was_given_back_is_recorded_as_given_back(tmp_path):
     store._record()
     store.give_back("x", 90, day)
     store.close()
-    assert store.used("x", day) == 10
+    assert store.used("x") == 10
     state.close()
 
 

@@ -16,9 +16,8 @@ from dragoman.serve.http import call as call_module
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
-from dragoman.serve.store.database import Database, DatabaseGone
+from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import live
 from postgresql_server import postgresql

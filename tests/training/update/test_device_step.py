@@ -110,6 +110,21 @@ def test_the_loss_of_rows_is_the_loss_of_the_cpu_and_so_is_its_gradient(
         )
 
 
+def test_weights_that_are_converted_together_are_those_that_autocast_converts(
+    model: Transformer, sentences: Callable[..., list[list[int]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit, and so are the gradients."""
+    batch, parameters, found = collate(pairs_of(sentences)), list(model.parameters()), []
+    for is_together in (True, False):
+        loss = RowLoss(model, 0.1)
+        if not is_together:
+            loss.features.of_layers = []
+        with torch.autocast("cpu", torch.bfloat16):
+            summed = loss(*batch.tensors)
+        found.append([summed, *torch.autograd.grad(summed, parameters)])
+    assert all(map(torch.equal, *found))
+
+
 def test_a_loss_far_below_the_likeliest_token_is_finite_and_padding_counts_nothing() -> None:
     logits = torch.tensor([[200.0, 0.0, 0.0, 0.0, 0.0], [math.nan] * 5])
     loss, gradient = loss_and_gradient(logits[:1], torch.tensor([4]), 0.0)

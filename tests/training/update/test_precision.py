@@ -136,3 +136,24 @@ def test_on_a_lesser_processor_base_is_tried_in_bfloat16_only_where_products_are
 def test_slowdown_is_a_ratio_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     products(monkeypatch, exact=2e-4, rounded=1e-3)
     assert bfloat16_slowdown(CPU) == pytest.approx(5)
+
+
+@pytest.mark.parametrize(("capability", "trials"), [((9, 0), 0), ((8, 0), 0), ((7, 5), 1)])
+def test_a_gpu_with_units_for_bfloat16_needs_no_trial(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], trials: int
+) -> None:
+    tried: list[object] = []
+
+    def product(*_: object) -> float:
+        tried.append(_)
+        raise RuntimeError("a trial")
+
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(precision, "product_seconds", product)
+    if trials:
+        with pytest.raises(RuntimeError, match="a trial"):
+            precision.choose_precision(model, [BATCH], torch.device("cuda"), 0.1)
+        return
+    chosen, why = precision.choose_precision(model, [BATCH], torch.device("cuda"), 0.1)
+    assert (chosen, tried) == ("bfloat16", [])
+    assert why.startswith("precision bfloat16: ")

@@ -1,6 +1,7 @@
 """`dragoman evaluate`: scores of models and of finished translations on a test set."""
 
 import math
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from dragoman.cli.shared.console import facts_of, print_json, say
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.cli.shared.loading import EngineChoice
+    from dragoman.translator import Translator
     from dragoman.workflows.evaluate.evaluate import Evaluation
     from dragoman.workflows.evaluate.robustness import Robustness
 
@@ -66,10 +67,12 @@ class EvaluateOptions:
     base: args.Base = None
     as_json: args.Json = False
 
-    def choice(self) -> "EngineChoice":
-        from dragoman.cli.shared.loading import EngineChoice
+    def translator(self, models: Sequence[Path], changes: Mapping[str, Any]) -> "Translator":
+        """The translator of a model, or of an ensemble of several."""
+        from dragoman.cli.shared.loading import EngineChoice, load_translator
 
-        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+        choice = EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+        return load_translator(models, choice, changes)
 
 
 @args.app.command()
@@ -110,7 +113,6 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Translate, score, print."""
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.output import STDOUT, destination, refuse_unwritable
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate import evaluate as workflow
@@ -135,7 +137,7 @@ def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[st
         files = [(str(path), workflow.read_translations(path, test_set)) for path in translations]
         systems: dict[str, Any] = {}
         for models in _systems(options):
-            translator = load_translator(models, options.choice(), changed).to(options.to, options.from_)
+            translator = options.translator(models, changed).to(options.to, options.from_)
             name = workflow.unused(" + ".join(map(str, models)), systems)
             systems[name] = workflow.translate_all(translator, test_set.sources, listener)
         for name, lines in files:
@@ -181,7 +183,6 @@ def _print(options: EvaluateOptions, evaluation: "Evaluation") -> None:
 
 def _print_log_probs(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """log P of each reference given its source, one line per pair, and the mean per token."""
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.progress import Display
     from dragoman.data.corpus.corpus import read_pairs
     from dragoman.text.words.lines import WINDOW
@@ -193,7 +194,7 @@ def _print_log_probs(options: EvaluateOptions, reference: Path | None, changed: 
     pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(options.source, reference))]
     if not pairs:
         raise DataError(f"{options.source}: no lines; a test set needs text")
-    translator, rows = load_translator(options.models, options.choice(), changed), list[list[float]]()
+    translator, rows = options.translator(options.models, changed), list[list[float]]()
     translator = translator.to(options.to, options.from_).to(texts=[source for source, _ in pairs])
     with Display() as display:
         progress = Listeners([display]).counter("scoring", "pairs", len(pairs))
@@ -217,13 +218,12 @@ def _finite(value: float) -> float | None:
 
 def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Print what the suite of robustness measures of one system, as a table or JSON."""
-    from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate.robustness import evaluate_robustness
 
     if not options.models:
         raise ConfigError("--suite robust: needs a model; give it with -m")
-    translator = load_translator(options.models, options.choice(), changed)
+    translator = options.translator(options.models, changed)
     with Display() as display:
         result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
     if options.as_json:

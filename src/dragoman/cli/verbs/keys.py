@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -128,13 +128,11 @@ def _day(seconds: float) -> str:
 
 @contextmanager
 def _opened(state: Path | None, database: str | None) -> Iterator["KeyStore"]:
+    from dragoman.serve.store.database import ServiceState, state_folder
     from dragoman.serve.store.keys import KeyStore
-    from dragoman.serve.store.state import ServiceState, state_folder
 
-    service_state = ServiceState(state or state_folder(), database)
-    store = KeyStore(service_state.database)
-    try:
+    with (
+        closing(ServiceState(state or state_folder(), database)) as service_state,
+        closing(KeyStore(service_state.database)) as store,
+    ):
         yield store
-    finally:
-        store.close()
-        service_state.close()

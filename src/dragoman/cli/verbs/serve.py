@@ -118,16 +118,11 @@ def _serve_here(options: "ServeOptions") -> None:
     """Serve by this process."""
     from dragoman.serve.replicas.options import served
     from dragoman.serve.run import serve as run
-    from dragoman.serve.watch.tracing import trace_to
+    from dragoman.serve.watch.tracing import traced
 
     service = options.service()
-    tracing = trace_to(options.otlp) if options.otlp else None
-    if tracing:
-        service.on_request.append(tracing.on_request)
-    with options.log():
+    with traced(service.on_request, options.otlp), options.log():
         run(service, options.address, partial(_announce, "", served(service.models)), options.documents)
-        if tracing:
-            tracing.close()
 
 
 class JsonLines(logging.Formatter):

@@ -16,7 +16,6 @@ from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.system.processes import sigterm_interrupts
 
 if TYPE_CHECKING:
-    from dragoman.cli.shared.loading import EngineChoice
     from dragoman.translator import Translator
     from dragoman.workflows.documents.documents import DocumentsResult
     from dragoman.workflows.lines.work import BundledTranslators
@@ -105,11 +104,6 @@ class TranslateOptions:
         int | None,
         typer.Option(min=1, help="With --ray: lines that a worker gets at a time; about 8,000 unless given."),
     ] = None
-
-    def choice(self) -> "EngineChoice":
-        from dragoman.cli.shared.loading import EngineChoice
-
-        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
 
     def changes(self, keys: Sequence[str]) -> dict[str, Any]:
         """What is changed of [decode], by `keys` and by options of their own."""
@@ -279,14 +273,15 @@ def _translators(
     options: TranslateOptions, changes: dict[str, Any], notice: Callable[[str], None]
 ) -> "Translator | BundledTranslators":
     """The translator of the models, or else those of the bundled models, which are loaded when they are first used."""
-    from dragoman.cli.shared.loading import load_translator
+    from dragoman.cli.shared.loading import EngineChoice, load_translator
     from dragoman.config import DecodeConfig
     from dragoman.control.search.request import change_options
     from dragoman.text.terms.tbx import read_glossary
     from dragoman.workflows.lines.work import BundledTranslators
 
     glossary = read_glossary(options.glossary) if options.glossary else None
-    load = partial(load_translator, choice=options.choice(), changes=changes, glossary=glossary)
+    choice = EngineChoice(options.engine, options.device, options.precision, options.threads, options.base)
+    load = partial(load_translator, choice=choice, changes=changes, glossary=glossary)
     if options.models:
         return load(options.models)
     search = change_options(DecodeConfig(), changes)

@@ -161,7 +161,7 @@ def _search_attempts(
 
 def _remaining(task: PhraseTask, placed: frozenset[int]) -> Query:
     """The query of what is left of a source once these phrases are inserted."""
-    return Query(task.remaining_source(placed), (), task.query.marks, task.query.best_effort)
+    return Query(task.remaining_source(placed), (), task.query.marks)
 
 
 def _key(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Tokens]:

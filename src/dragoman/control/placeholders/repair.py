@@ -150,7 +150,9 @@ class _Repair:
         groups = in_groups(self._variants, [[(task.sentence, variant) for variant in plan]
                                             for task, plan in zip(tasks, plans, strict=True)])  # fmt: skip
         searched = in_groups(
-            lambda sentences: translate_sentences(self.engine, self.tokenizer, sentences, options, self.glossary),
+            lambda sentences: translate_sentences(
+                self.engine, self.tokenizer, sentences, options, self.glossary, widen=False
+            ),
             groups,
         )
         texts_of_tasks = []
@@ -173,11 +175,10 @@ class _Repair:
         return texts_of_tasks
 
     def _variants(self, pairs: Sequence[tuple[Sentence, SourceVariant]]) -> list[Sentence]:
-        """The sentences with the text of a variant, to be searched in the engine's own way unless `exact`."""
+        """The sentences with the text of a variant."""
         ids = self.tokenizer.encode([variant.text for _, variant in pairs], "source")
-        best_effort = not self.options.exact
         return [
-            replace(sentence, text=variant.text, source=source, best_effort=best_effort)
+            replace(sentence, text=variant.text, source=source)
             for (sentence, variant), source in zip(pairs, ids, strict=True)
         ]
 

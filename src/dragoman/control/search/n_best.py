@@ -24,20 +24,16 @@ IDENTICAL = 100.0  # chrF of a text against itself; sacrebleu gives 0 for the em
 
 
 def search_distinct(
-    engine: Engine, decode: Decode, queries: Sequence[Query], options: DecodeConfig
+    engine: Engine, decode: Decode, queries: Sequence[Query], options: DecodeConfig, widen: bool = True
 ) -> list[list[Hypothesis]]:
     """Up to `options.n_best` hypotheses of each query with different texts, best first: the best is that of the beam.
 
-    If repeats leave too few, the sentence is searched once more with a wider beam, and what is no better than the best
-    is added. There may still be fewer. A query with best effort needs no certain number.
+    If repeats leave too few and `widen`, the sentence is searched once more with a wider beam, and what is no better
+    than the best is added. There may still be fewer.
     """
     beams = engine.translate(queries, options.model_copy(update={"n_best": options.beam}))
     ranked = [_distinct(hypotheses, decode) for hypotheses in beams]
-    short = [
-        n
-        for n, query in enumerate(queries)
-        if not query.best_effort and len(ranked[n]) < min(options.n_best, len(beams[n]))
-    ]
+    short = [n for n in range(len(queries)) if widen and len(ranked[n]) < min(options.n_best, len(beams[n]))]
     beam = min(options.beam + max(WIDER, options.n_best), MAX_BEAM)
     wide = options.model_copy(update={"beam": beam, "n_best": beam})
     try:

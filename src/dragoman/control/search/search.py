@@ -4,7 +4,6 @@ A sentence whose translation shows a fault is translated again without repetitio
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from dragoman.config import DecodeConfig
@@ -60,12 +59,12 @@ def _retry(
     language: str,
 ) -> None:
     """Replace the translations with a fault by those of a retry without one; otherwise they keep their warnings."""
-    changed, best_effort = retry_options(options)
+    changed = retry_options(options)
     for in_parts in (False, True):
         flagged = [index for index, translation in enumerate(translations) if translation.warnings]
         if not flagged:
             return
-        again = [replace(sentences[index], best_effort=best_effort) for index in flagged]
+        again = [sentences[index] for index in flagged]
         if in_parts:
             parts = [halve(tokenizer, sentence, language) for sentence in again]
             groups = in_groups(lambda flat: translate(flat, changed), parts)
@@ -80,15 +79,11 @@ def _retry(
                 translations[index] = translation
 
 
-def retry_options(options: DecodeConfig) -> tuple[DecodeConfig, bool]:
-    """The options of a retry, without repetitions and not empty, and whether they are applied with best effort.
-
-    They are unless the caller has requested a rule or exactness.
-    """
+def retry_options(options: DecodeConfig) -> DecodeConfig:
+    """The options of a retry, whose translation has no repetitions and is not empty."""
     size = min(options.no_repeat_ngram or RETRY_NO_REPEAT_NGRAM, RETRY_NO_REPEAT_NGRAM)
     rules = {"no_repeat_ngram": size, "min_length": _more_than_nothing(options)}
-    best_effort = not (options.no_repeat_ngram or options.min_length or options.exact)
-    return options.model_copy(update=rules), best_effort
+    return options.model_copy(update=rules)
 
 
 def _more_than_nothing(options: DecodeConfig) -> int:
@@ -102,11 +97,15 @@ def translate_sentences(
     sentences: Sequence[Sentence],
     options: DecodeConfig,
     glossary: Glossary | None = None,
+    widen: bool = True,
 ) -> list[Translation]:
-    """Up to `options.n_best` candidates of each sentence, none of which is empty, with a warning if a fault shows."""
+    """Up to `options.n_best` candidates of each sentence, none of which is empty, with a warning if a fault shows.
+
+    `widen`: where too few have different texts, as `search_distinct` does.
+    """
     if not sentences:
         return []
-    ranked = _hypotheses(engine, tokenizer, sentences, options)
+    ranked = _hypotheses(engine, tokenizer, sentences, options, widen)
     terms: Sequence[tuple[Term, ...]] = [()] * len(sentences)
     if glossary:
         texts = [sentence.text for sentence in sentences]
@@ -116,11 +115,11 @@ def translate_sentences(
 
 
 def _hypotheses(
-    engine: Engine, tokenizer: Tokenizer, sentences: Sequence[Sentence], options: DecodeConfig
+    engine: Engine, tokenizer: Tokenizer, sentences: Sequence[Sentence], options: DecodeConfig, widen: bool
 ) -> list[list[Hypothesis]]:
     """The engine's hypotheses of each sentence; with `mbr`, its samples that are most like the others."""
     if options.method == "beam" and options.n_best > 1:
-        return search_distinct(engine, partial(_decode, tokenizer), sentences, options)
+        return search_distinct(engine, partial(_decode, tokenizer), sentences, options, widen)
     if options.method != "mbr":
         return engine.translate(sentences, options)
     sampling = options.model_copy(update={"method": "sample", "n_best": options.samples})

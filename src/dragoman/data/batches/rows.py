@@ -39,16 +39,16 @@ def pack_rows(lengths: Sequence[Lengths], budget: int, width: int, rng: random.R
     """Every pair once, in micro-batches of `budget` positions a side, in an order that `rng` shuffles.
 
     A micro-batch takes the next pairs until its positions are as many as theirs; the longest are placed first, each in
-    the row that is emptiest. What finds no room begins the next.
+    the row that is emptiest. What fits into none begins the next micro-batch.
     """
     order = list(range(len(lengths)))
     rng.shuffle(order)
-    waiting: dict[int, _Waiting] = {}
+    waiting: dict[int, _RowQueue] = {}
     for index in order:
         wide = width
         while max(lengths[index]) > wide:
             wide *= 2
-        queue = waiting.setdefault(wide, _Waiting(wide, max(1, budget // wide), lengths))
+        queue = waiting.setdefault(wide, _RowQueue(wide, max(1, budget // wide), lengths))
         while not queue.takes(index):
             yield queue.placed()
     for queue in waiting.values():
@@ -56,7 +56,7 @@ def pack_rows(lengths: Sequence[Lengths], budget: int, width: int, rng: random.R
             yield queue.placed()
 
 
-class _Waiting:
+class _RowQueue:
     """Pairs for the next rows of one width."""
 
     def __init__(self, width: int, rows: int, lengths: Sequence[Lengths]) -> None:
@@ -74,7 +74,7 @@ class _Waiting:
         return True
 
     def placed(self) -> PackedRows:
-        """The pairs in rows; those for which there is no room go on waiting."""
+        """The pairs in rows; those that fit into none stay in the queue."""
         emptiest = [(0, 0, 0, row) for row in range(self.rows)]  # the longer side, source, target, row
         heapify(emptiest)
         rows: list[list[int]] = [[] for _ in emptiest]

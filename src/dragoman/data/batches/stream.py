@@ -8,6 +8,7 @@ seed, the epoch, the part and the data, so that a position of three numbers is e
 
 import math
 import random
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -27,6 +28,7 @@ from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 
 Group = TypeVar("Group")
+Pairs = TypeVar("Pairs")
 
 # Weights below 1 may draw no pair in an epoch, but hardly in this many consecutive epochs.
 EMPTY_EPOCHS = 1000
@@ -66,6 +68,9 @@ class Skipped:
     count: int = 0
     first: str | None = None
 
+    def add(self, location: str) -> None:
+        self.count, self.first = self.count + 1, self.first or location
+
 
 class Located(NamedTuple):
     """A pair, the file that error messages name, and the language tokens of its direction."""
@@ -73,6 +78,52 @@ class Located(NamedTuple):
     path: Path
     pair: Pair
     marks: Marks = NO_MARKS
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantText:
+    """Corpora that are tokenised once."""
+
+    text: NumberedText
+    numbers: Sequence[Sequence[int]]
+    """For each corpus the number in `text` of each of its pairs, or −1 − its number in `too_long`."""
+    too_long: Sequence[str]
+    """The locations of the pairs that are skipped."""
+
+    @classmethod
+    def of(cls, directions: Sequence[Direction], tokenizer: Tokenizer, data: DataConfig) -> "ConstantText | None":
+        """The text of an epoch; None if it has more than `data.shuffle_buffer` pairs."""
+        examples, numbers, too_long = list[Example](), list[Sequence[int]](), list[str]()
+        left = data.shuffle_buffer
+        for direction in directions:
+            weight = int(direction.corpus.weight)
+            pairs = list(islice(located(direction, tokenizer), left // weight + 1))
+            left -= weight * len(pairs)
+            if left < 0:
+                return None
+            known, fitting = array("q"), tokenise(pairs, tokenizer, data.max_length, Skipped())
+            left_over = iter(fitting)
+            following = next(left_over, None)
+            for path, pair, _ in pairs:
+                location = f"{path}:{pair.line}"
+                if following and following.location == location:
+                    known.append(len(examples))
+                    examples.append(following)
+                    following = next(left_over, None)
+                else:
+                    known.append(~len(too_long))
+                    too_long.append(location)
+            numbers.append(known)
+        return cls(NumberedText(examples), numbers, too_long)
+
+    def corpora(self, directions: Sequence[Direction]) -> list[Iterator[tuple[int, float]]]:
+        """What `_repeated` is of each corpus, as numbers."""
+
+        def repeated(numbers: Sequence[int], weight: int) -> Iterator[tuple[int, float]]:
+            return ((number, 1.0) for _ in range(weight) for number in numbers)
+
+        weights = [int(direction.corpus.weight) for direction in directions]
+        return [*map(repeated, self.numbers, weights)]
 
 
 class BatchStream:
@@ -109,14 +160,15 @@ class BatchStream:
         self.rank, self.world, self.sampling = rank, world, sampling
         self.directions = directions or [Direction(corpus) for corpus in data.train]
         self.in_rows = False
+        self.constant: ConstantText | None = None
         self.position = Position()
         self.skipped = Skipped()
         self._begin()
 
     def _begin(self) -> None:
         """From the position on, one of the two is drawn from."""
-        self._batches = self._run(self._groups)
-        self._rows = self._run(self._packed)
+        self._batches = self._run(self._parts, self._groups)
+        self._rows = self._run_rows()
 
     def next_update(self, accumulate: int) -> Update:
         """The next update, of `accumulate` micro-batches for each process. Raises DataError if the text has no pair."""
@@ -153,18 +205,56 @@ class BatchStream:
         groups = pack([self._sides(example) for example in examples], self.batch_tokens, rng)
         return ([examples[index] for index in group] for group in groups)
 
+    def _run_rows(self) -> Iterator[tuple[NumberedText, PackedRows]]:
+        """A part as numbers, and the rows of each of its micro-batches."""
+        if self.constant is None and self._is_constant():
+            self.constant = ConstantText.of(self.directions, self.tokenizer, self.data)
+        if self.constant:
+            yield from self._run(self._constant_parts, self._packed_again)
+        else:
+            yield from self._run(self._parts, self._packed)
+
+    def _is_constant(self) -> bool:
+        """Whether every epoch has the same pairs in the same pieces."""
+        changes = self.sampling or self.symbols.names or self.data.augmentation != AugmentConfig()
+        return not changes and all(direction.corpus.weight % 1 == 0 for direction in self.directions)
+
+    def _constant_parts(self, epoch: int, start: int) -> Iterator[tuple[int, list[int]]]:
+        """`_parts` of a text that is known: the only one, as numbers of its pairs."""
+        assert self.constant is not None
+        pairs = self._drawn(epoch, self.constant.corpora(self.directions))
+        counting, order = self.skipped if epoch == 0 and not start else Skipped(), list[int]()
+        for number in pairs:
+            if number >= 0:
+                order.append(number)
+            else:
+                counting.add(self.constant.too_long[~number])
+        if order and not start:
+            yield 0, order
+
+    def _packed_again(self, order: list[int], rng: random.Random) -> Iterator[tuple[NumberedText, PackedRows]]:
+        assert self.constant is not None
+        text = self.constant.text
+        lengths = [text.lengths[number] for number in order]
+        for packed in pack_rows(lengths, self.batch_tokens, row_width(self.data.max_length), rng):
+            yield text, replace(packed, rows=tuple(tuple(order[at] for at in row) for row in packed.rows))
+
     def _packed(self, examples: list[Example], rng: random.Random) -> Iterator[tuple[NumberedText, PackedRows]]:
-        """A part as numbers, which take its place in memory, and the rows of each of its micro-batches."""
+        """Numbers take the place of the part in memory."""
         text = NumberedText(examples)
         examples.clear()
         packed = pack_rows(text.lengths, self.batch_tokens, row_width(self.data.max_length), rng)
         return ((text, rows) for rows in packed)
 
-    def _run(self, grouped: Callable[[list[Example], random.Random], Iterator[Group]]) -> Iterator[Group]:
+    def _run(
+        self,
+        parts: Callable[[int, int], Iterator[tuple[int, list[Pairs]]]],
+        grouped: Callable[[list[Pairs], random.Random], Iterator[Group]],
+    ) -> Iterator[Group]:
         nothing = 0
         while True:
             before = self.position
-            for part, examples in self._parts(before.epoch, start=before.part):
+            for part, examples in parts(before.epoch, before.part):
                 first = self.position.batch
                 rng = random.Random(f"{self.seed}/{before.epoch}/{part}")
                 for number, group in enumerate(islice(grouped(examples, rng), first, None), first + 1):
@@ -199,9 +289,12 @@ class BatchStream:
             part += 1
 
     def _epoch(self, epoch: int) -> Iterator[Located]:
-        """The pairs of one epoch; pairs are drawn from the corpora in proportion to their sizes on disk."""
+        """The pairs of one epoch."""
+        return self._drawn(epoch, [_repeated(direction, self.tokenizer) for direction in self.directions])
+
+    def _drawn(self, epoch: int, corpora: list[Iterator[tuple[Pairs, float]]]) -> Iterator[Pairs]:
+        """Pairs are drawn from the corpora in proportion to their sizes on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
-        corpora = [_repeated(direction, self.tokenizer) for direction in self.directions]
         read = [direction.corpus for direction in self.directions]
         sizes = [(1 + _size(corpus.source)) * math.ceil(corpus.weight) for corpus in read]
         while corpora:
@@ -278,8 +371,7 @@ def tokenise(
     for (path, pair, marks), source, target in zip(pairs, sources, targets, strict=True):
         location = f"{path}:{pair.line}"
         if max(len(source), len(target)) > max_length:
-            skipped.count += 1
-            skipped.first = skipped.first or location
+            skipped.add(location)
         else:
             examples.append(Example(source, target, location, marks))
     return examples

@@ -26,7 +26,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
-_WRITTEN = {'"': '\\"', "\\": "\\\\"}
+_WRITTEN = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 _KEEP = re.compile(
     r"%#@\w+@|%%|%(?:[0-9]+\$)?[-+#0']*(?:[0-9]+|\*)?(?:\.[0-9]+)?(?:hh|h|ll|l|q|L|z|t|j)?[@dDiuUxXoOfFeEgGcCsSpaA]"
     rf"|%[0-9]|{ENTITY}"
@@ -119,4 +119,4 @@ def _value(path: Path, line: int) -> Callable[[str], str]:
 
 
 def _raw(text: str) -> str:
-    return "".join(_WRITTEN.get(character, character) for character in text).replace("\n", "\\n").replace("\t", "\\t")
+    return text.translate(_WRITTEN)

@@ -65,7 +65,6 @@ class Scanner:
             pass
 
     def line(self, at: int) -> int:
-        """The line of a character, counted from 1."""
         return self.text.count("\n", 0, at) + 1
 
     def _refuse(self, expected: str) -> DataError:
@@ -82,7 +81,7 @@ class Scanner:
     def _value(self) -> bool:
         """Read a value as far as the next one. False at the end of the file."""
         character = self.text[self.at : self.at + 1]
-        if character and character in "{[":
+        if character in ("{", "["):
             return self._open("}" if character == "{" else "]")
         if character == '"':
             begin = self.at
@@ -103,15 +102,10 @@ class Scanner:
         self._containers.append(_Container(closing))
         self.at += 1
         if self._skip() == closing:
-            self._close()
             return self._after()
         if closing == "}":
             self._key()
         return True
-
-    def _close(self) -> None:
-        self._containers.pop()
-        self.at += 1
 
     def _after(self) -> bool:
         """Continue behind a value: to the next one, out of the containers that end here, or to the end of the file."""
@@ -119,7 +113,8 @@ class Scanner:
             inner = self._containers[-1]
             character = self._skip()
             if character == inner.closing:
-                self._close()
+                self._containers.pop()
+                self.at += 1
                 continue
             if character != ",":
                 raise self._refuse(f"',' or '{inner.closing}'")

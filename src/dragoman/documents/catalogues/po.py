@@ -9,6 +9,7 @@ mark of an accelerator key (`_File`) is not translated, but set again.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +19,7 @@ from dragoman.documents.catalogues.po_formats import directives, is_kept, number
 from dragoman.documents.catalogues.po_header import Plurals, PoHeader, header_of, header_splices
 from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
@@ -157,27 +158,20 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The PO file with new `msgstr`s, and a header that names their language and plural rule."""
     skeleton: _PoFile = document.skeleton
     units: list[Unit] = list(document.units)
-    written: dict[int, dict[int | None, str]] = {}
-    owners: dict[int, _MessageForms] = {}
-    broken: set[int] = set()
-    for slot, unit, translation in zip(skeleton.slots, units, translations, strict=True):
-        if translation is not None:
-            texts = _texts(slot, unit, translation.text, options.update)
-            written.setdefault(id(slot.message), {}).update(texts)
-            owners[id(slot.message)] = slot
-            if texts and not is_kept(unit.source.text, translation.text, slot.entry.flags):
-                broken.add(id(slot.message))
-                document.remarks.append(
-                    f"{unit.location}: fuzzy, because a directive of its format is missing or moved"
-                )
-    splices = [
-        splice
-        for key, texts in written.items()
-        if texts
-        for splice in _message_splices(
-            owners[key], texts, skeleton, replace(options, mark=options.mark or key in broken)
-        )
-    ]
+    splices: list[Splice] = []
+    translated = zip(skeleton.slots, units, translations, strict=True)
+    for _, group in groupby(translated, key=lambda entry: id(entry[0].message)):
+        texts: dict[int | None, str] = {}
+        mark = options.mark
+        for slot, unit, translation in group:
+            if translation is not None and (new := _texts(slot, unit, translation.text, options.update)):
+                last, texts = slot, texts | new
+                if not is_kept(unit.source.text, translation.text, slot.entry.flags):
+                    mark = True
+                    remark = f"{unit.location}: fuzzy, because a directive of its format is missing or moved"
+                    document.remarks.append(remark)
+        if texts:
+            splices += _message_splices(last, texts, skeleton, replace(options, mark=mark))
     decoded = skeleton.decoded
     if splices:
         charset = None
@@ -203,7 +197,7 @@ def _message_splices(
 ) -> list[Splice]:
     """What changes in the lines of one message."""
     message, text = slot.message, skeleton.decoded.text
-    splices = _similar_splices(slot, text, skeleton.layout.newline, options)
+    splices = _similar_splices(slot, skeleton.layout.newline, options)
     splices += _flag_splices(message, text, skeleton.layout.newline, options)
     fields = {field.index: field for field in message.forms}
     if None in texts or set(fields) == set(range(skeleton.header.plurals.count)):
@@ -221,7 +215,7 @@ def _message_splices(
     return splices
 
 
-def _similar_splices(slot: _MessageForms, text: str, newline: str, options: DocumentOptions) -> list[Splice]:
+def _similar_splices(slot: _MessageForms, newline: str, options: DocumentOptions) -> list[Splice]:
     """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
     matches = options.similar(slot.text)
     if not matches:

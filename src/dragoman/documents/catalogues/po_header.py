@@ -56,7 +56,7 @@ class Plurals:
 
 def plurals(header: str, language: str, target: str) -> Plurals:
     """The forms of a translation into `target` of a file whose header has this `Plural-Forms` and this `Language`."""
-    known = _rule_of(target)
+    known = rule_of(target)
     match = _RULE.fullmatch(header)
     is_own = match and (known is None or not language or primary_language(language) == primary_language(target))
     count, expression = known or (2, _NOT_ONE)
@@ -67,12 +67,8 @@ def plurals(header: str, language: str, target: str) -> Plurals:
     return Plurals(count, singular, expression in _ONLY_ONE, rule)
 
 
-def is_known(target: str) -> bool:
-    """Whether the plural rule of a language is in the table."""
-    return _rule_of(target) is not None
-
-
-def _rule_of(target: str) -> tuple[int, str] | None:
+def rule_of(target: str) -> tuple[int, str] | None:
+    """The plural rule of a language in the table: the number of forms and the expression."""
     return _BY_LANGUAGE.get(target.replace("_", "-").lower()) or _BY_LANGUAGE.get(primary_language(target))
 
 
@@ -103,7 +99,7 @@ def header_of(message: PoMessage | None, target: str, update: bool) -> PoHeader:
     notices = []
     if rule and not _RULE.fullmatch(rule):
         notices.append("its header has no valid Plural-Forms; that of the target language is written")
-    if forms.rule and not is_known(target):
+    if forms.rule and not rule_of(target):
         notices.append(f"the plural rule of {target} is not known: {forms.rule} is written; check it")
     if update and language and not same_language(language, target):
         notices.append(f"its header names the language {language}: what it has is kept as if it were {target}")

@@ -62,7 +62,6 @@ class _YamlCollection:
     """The key of the value that comes next, or the index; None if a key comes next."""
     skipped: bool
     """Whether it has a tag of its own, or is a key: what is inside is no text."""
-    is_mapping: bool
     seen: set[str] = field(default_factory=set)
 
 
@@ -103,13 +102,11 @@ def _opened(path: Path, event: Any, stack: list[_YamlCollection]) -> _YamlCollec
             f"{path}:{event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep; "
             "a catalogue of messages has a few levels"
         )
-    is_mapping = isinstance(event, MappingStartEvent)
     inside_key = bool(stack) and stack[-1].key is None
     return _YamlCollection(
         in_flow=bool(event.flow_style),
-        key=None if is_mapping else 0,
+        key=None if isinstance(event, MappingStartEvent) else 0,
         skipped=inside_key or event.tag is not None or (bool(stack) and stack[-1].skipped),
-        is_mapping=is_mapping,
     )
 
 

@@ -61,7 +61,7 @@ class Document:
     units: Iterable[Unit]
     skeleton: Any = None
     """All the rest, as the format's own `write` needs it."""
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
     """What a person should know: "a digital signature, which is no longer valid"."""
     remarks: list[str] = field(default_factory=list)
     """What `write` adds for people: "line 4: not translated, because the markup around it would change"."""
@@ -77,8 +77,6 @@ class Format(Protocol):
 
     def read(self, path: Path, options: DocumentOptions) -> Document:
         """The document of a file. Raises DataError, with the line if there are lines, for what is not of the format."""
-        ...
 
     def write(self, document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
         """Write the document with `translations`: one for each unit, in order, each taken when its turn comes."""
-        ...

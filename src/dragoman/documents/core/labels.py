@@ -1,13 +1,28 @@
-"""Labels of menus and buttons in documents: the mark of an accelerator key is taken off and set again.
+"""Labels of menus and buttons in documents: the mark of an accelerator key, and the most characters of a translation.
 
-Input: a text of a document that may be a label (`text.words.accelerators`). A text with inline codes or protected spans
-is none.
+The mark is taken off a text that may be a label (`text.words.accelerators`), and set again; a text with inline codes or
+protected spans is none. The limit is that of a comment for translators: "Max length: 20", "at most 20 characters".
 """
 
+import re
 from dataclasses import replace
 
 from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
 from dragoman.text.words.inline import InlineText
+
+_LIMITS = (
+    re.compile(
+        r"\bmax(?:imum|\.)?[ _-]?(?:(?:string |text )?(?:length|len|width|size|chars?|characters?)\b)"
+        r"(?: is| of)?\s{0,3}[:=]?\s{0,3}(\d{1,5})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\b(?:max(?:imum|\.)?(?: of)?|at most|up to|no more than|limit(?:ed)?(?: to| of|:)?) (\d{1,5}) char", re.I
+    ),
+    re.compile(r"\b(\d{1,5}) (?:chars?|characters?) (?:max(?:imum)?\b|at most|or (?:less|fewer))", re.I),
+    re.compile(r"\b(?:char(?:acter)?|length)[ _-]?limit\s{0,3}[:=]?\s{0,3}(\d{1,5})", re.I),
+    re.compile(r"최대\s{0,3}(\d{1,5})\s{0,3}(?:자|글자)"),
+)
 
 
 def without_mark(source: InlineText, translation: InlineText | None = None) -> InlineText:
@@ -26,3 +41,11 @@ def with_mark(source: InlineText, translation: InlineText) -> InlineText:
 
 def _accelerator(source: InlineText) -> Accelerator | None:
     return None if source.codes or source.protected else find_accelerator(source.text)
+
+
+def length_limit(comment: str) -> int | None:
+    """The limit that a comment names, in characters of the translation."""
+    for pattern in _LIMITS:
+        if match := pattern.search(comment):
+            return int(match[1]) or None
+    return None

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.labels import with_mark, without_mark
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit, with_mark, without_mark
 from dragoman.documents.core.spans import UnitSpan, source_of
 from dragoman.documents.core.splice import Decoded, Splice, applied, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
@@ -171,7 +170,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     remaining = iter(zip(document.units, translations, strict=True))
     changes: list[Splice] = []
     without_words: list[_TransUnit] = []
-    similar: dict[int, _UnitMatches] = {}
+    similar: dict[int, tuple[Element, list[tuple[str, Sequence[MemoryMatch]]]]] = {}
     for entry in skeleton.entries:
         segments = [[next(remaining) for _ in part.pieces] for part in entry.parts]
         if any(text is not None and text != unit.existing for part in segments for unit, text in part):
@@ -180,8 +179,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             matches = [match for source in sources for match in options.similar(source)]
             changes += _entry_splices(decoded, version, entry, texts, options, matches)
             if matches and version.state_of_segment:
-                unit = similar.setdefault(entry.owner.begin, _UnitMatches(entry.owner))
-                unit.by_segment.append((_segment_id(entry.owner, entry.holder), matches))
+                _, by_segment = similar.setdefault(entry.owner.begin, (entry.owner, []))
+                by_segment.append((_segment_id(entry.owner, entry.holder), matches))
         elif not any(segments) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
             without_words.append(entry)
     rest = next(remaining, None)
@@ -191,7 +190,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if plain_text(decoded.text, entry.source).strip() or entry.source.children:
                 changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], options)
         changes += _language_splices(decoded, skeleton.root, version, options.target)
-    changes += [_candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
+    changes += [_candidates(decoded, *unit_matches, skeleton.root.space) for unit_matches in similar.values()]
     file.write(spliced(decoded, changes))
 
 
@@ -269,14 +268,6 @@ def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, ta
 MODULE = "urn:oasis:names:tc:xliff:matches:2.0"
 
 
-@dataclass(slots=True)
-class _UnitMatches:
-    """The matches of a `<unit>`, by the ids of its segments."""
-
-    unit: Element
-    by_segment: list[tuple[str, Sequence[MemoryMatch]]] = field(default_factory=list)
-
-
 def _alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatch]) -> str:
     """`<alt-trans>` of 1.2 for each match, to be written after the target of this source."""
     text = decoded.text
@@ -300,16 +291,19 @@ def _segment_id(unit: Element, segment: Element) -> str:
     return name
 
 
-def _candidates(decoded: Decoded, unit_matches: _UnitMatches, space: str) -> Splice:
+def _candidates(
+    decoded: Decoded, unit: Element, by_segment: Sequence[tuple[str, Sequence[MemoryMatch]]], space: str
+) -> Splice:
     """The `<mtc:match>` elements of a unit, in the `<mtc:matches>` that it has or in a new one, which comes first.
 
-    `space` is the namespace of the document, in which the texts of a match are.
+    `by_segment` are the matches by the ids of its segments, `space` the namespace of the document, in which the texts
+    of a match are.
     """
-    unit, text = unit_matches.unit, decoded.text
+    text = decoded.text
     rows = [
         f'<mtc:match ref="#{_escaped(identity, decoded)}" similarity="{match.score}" type="tm"'
         f"{_origin(match, decoded)}>{_pair(match, decoded, '')}</mtc:match>"
-        for identity, matches in unit_matches.by_segment
+        for identity, matches in by_segment
         for match in matches
     ]
     names = f'xmlns:mtc="{MODULE}" xmlns="{_escaped(space, decoded)}"'

@@ -1,26 +1,66 @@
 """HTML: the text between block tags, the attributes that people read, `<title>` and the descriptions of `<meta>`.
 
-Everything else stays byte for byte. Text of a translation is escaped, so that it never becomes a tag.
+Everything else stays byte for byte. Text of a translation is escaped, so that it never becomes a tag. Tokens come with
+their spans from the standard parser; no tree is built and nothing recurses: tags are matched inside a run of text only,
+so unclosed and crossing ones do no harm.
 """
 
+# ruff: noqa: SIM905
 import codecs
 import re
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from html import unescape
+from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.spans import Source, UnitSpan, check_pieces, located, splices, written
+from dragoman.documents.core.spans import (
+    Item,
+    Source,
+    UnitSpan,
+    check_pieces,
+    has_words,
+    located,
+    pieces,
+    splices,
+    written,
+)
 from dragoman.documents.core.splice import Decoded, Splice, decode, read_again, spliced
-from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 # Browsers read these names as the larger character sets of Windows.
 _WIDER = {"euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932"}
+# Tags inside sentences; any other is the border of a unit.
+INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite data del dfn em font i img input ins label mark nobr output q ruby s small span "
+    "strike strong sub sup time tt u wbr br code kbd samp var svg math script style object".split()
+)
+# Their content is copied as a whole: shown to the model where it is text of the sentence, otherwise not.
+SHOWN = frozenset("code kbd samp var tt".split())
+OPAQUE = frozenset("script style pre textarea xmp iframe noframes noembed plaintext svg math ruby".split())
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+# One ends where the next begins: a missing end tag is allowed.
+_REPEATED = frozenset("p li dt dd tr td th option".split())
+_ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description aria-roledescription label".split())
+_META = frozenset(
+    "description title og:title og:description og:image:alt twitter:title twitter:description twitter:image:alt".split()
+)
+_ATTRIBUTE = re.compile(r"""([^\s/>"'=][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
+_REFERENCE = re.compile(r"&#?\w+;?")
+# What begins a tag, a comment or a declaration; and elements in which nothing does.
+_OPENED, _RAW = re.compile(r"<[A-Za-z/!?]"), frozenset(("script", "style"))
+# Characters that may be looked at for the ends of tags and comments that have none.
+_MOST_LOOKED_AT = 300_000_000
+# How many tokens the end of an inline element is looked for.
+_REACH = 500
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -101,3 +141,222 @@ def _language(content: str, target: str) -> list[Splice]:
     start = next((token for token in tokens(content) if token.kind == "start"), None)
     attributes = attribute_spans(content, start) if start is not None and start.name == "html" else ()
     return [Splice(begin, end, f'"{target}"') for name, begin, end in attributes if name in ("lang", "xml:lang")]
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlToken:
+    """A tag, text or anything else of the file from `begin` to `end`."""
+
+    kind: str
+    begin: int
+    end: int
+    name: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+
+
+class _Tokens(HTMLParser):
+    def __init__(self, content: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.content = content
+        self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
+        self.found: list[HtmlToken] = []
+        self.feed(content)
+        self.close()
+
+    def _add(self, kind: str, length: int, name: str = "", attributes: tuple[tuple[str, str], ...] = ()) -> None:
+        line, column = self.getpos()
+        begin = self.lines[line - 1] + column
+        self.found.append(HtmlToken(kind, begin, begin + length, name, attributes))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("start", len(self.get_starttag_text() or ""), tag, tuple((n, v or "") for n, v in attrs))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("empty", len(self.get_starttag_text() or ""), tag, tuple((n, v or "") for n, v in attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add("end", 0, tag)
+
+    def handle_data(self, data: str) -> None:
+        self._add("text", len(data))
+
+    def handle_entityref(self, name: str) -> None:
+        self._add("reference", 0)
+
+    handle_charref = handle_entityref
+
+    def handle_comment(self, data: str) -> None:
+        self._add("other", 0)
+
+    handle_pi = unknown_decl = handle_comment
+
+    def handle_decl(self, decl: str) -> None:
+        self._add("border", 0)
+
+
+def tokens(content: str) -> list[HtmlToken]:
+    """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it.
+
+    Raises DataError for too many tags or comments without an end: the parser looks for that of each.
+    """
+    last = content.rfind(">") + 1
+    tags = content.count("<", last) * (len(content) - last)
+    if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
+        raise DataError("too many tags or comments that do not end; it is damaged or made to do harm")
+    listed = _finished(content, _Tokens(content).found)
+    exact: list[HtmlToken] = []
+    for token, following in pairwise([*listed, HtmlToken("", len(content), 0)]):
+        end = following.begin
+        if token.kind == "reference" and (match := _REFERENCE.match(content, token.begin, end)):
+            token = HtmlToken("text", token.begin, match.end())
+        elif token.kind != "text":
+            token = HtmlToken(token.kind, token.begin, end, token.name, token.attributes)
+        if token.end > end:
+            token = HtmlToken("other", token.begin, end)
+        exact.append(token)
+        if token.end < end:
+            exact.append(HtmlToken("other", token.end, end))
+    return exact
+
+
+def _finished(content: str, listed: list[HtmlToken]) -> list[HtmlToken]:
+    """The tokens up to a tag or a comment that does not end, which takes the rest of the text, as in a browser."""
+    raw = False
+    for index, token in enumerate(listed):
+        if token.name in _RAW:
+            raw = token.kind == "start"
+        elif token.kind == "text" and not raw and _OPENED.match(content, token.begin):
+            return [*listed[:index], HtmlToken("other", token.begin, len(content))]
+    return listed
+
+
+def html_pieces(content: str, begin: int = 0, end: int | None = None) -> list[UnitSpan]:
+    """The units of a text, or of a part of it, in order."""
+    part = content if begin == 0 and end is None else content[begin:end]
+    units: list[UnitSpan] = []
+    items: list[Item] = []
+    listed = tokens(part)
+    ends, skip = _Ends(part, listed), 0
+    for index, token in enumerate(listed):
+        if index < skip:
+            continue
+        last = ends.of(index) if token.kind == "start" else None
+        if last is not None:
+            inline = token.name in INLINE
+            skip = last + 1
+            items += _copied(part, listed[index:skip]) if inline else [_BORDER]
+        else:
+            units += attribute_pieces(part, token)
+            items.append(_item(part, token))
+        if items[-1] is _BORDER:
+            units += pieces(items[:-1], part)
+            items = []
+    units += pieces(items, part)
+    units.sort(key=lambda piece: (piece.begin, -piece.end))
+    return [piece.moved(begin) for piece in units] if begin else units
+
+
+_BORDER = Item("break", 0, 0)
+
+
+def _item(content: str, token: HtmlToken) -> Item:
+    text, span = content[token.begin : token.end], (token.begin, token.end)
+    if token.kind == "text":
+        return Item("text", *span, unescape(text) if text.startswith("&") else text)
+    if token.kind == "other":
+        return Item("alone", *span)
+    if token.kind == "border" or token.name not in INLINE:
+        return _BORDER
+    if token.name == "br":
+        return Item("break", *span, "\n")
+    if token.kind == "empty" or token.name in _VOID:
+        return Item("alone", *span, token.name)
+    return Item("open" if token.kind == "start" else "close", *span, token.name)
+
+
+class _Ends:
+    """Where elements end, found once for all of them: a search for each would take too long where many never end."""
+
+    def __init__(self, content: str, listed: list[HtmlToken]) -> None:
+        self.content, self.listed = content, listed
+        self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
+        self.closed: dict[int, int] = {}
+        opened: dict[str, list[int]] = {}
+        for index, token in enumerate(listed):
+            before = opened.setdefault(token.name, []) if token.kind in ("start", "end") else []
+            if token.kind == "end" and before:
+                self.closed[before.pop()] = index
+            elif token.kind == "start":
+                if before and token.name in _REPEATED:
+                    self.closed[before.pop()] = index - 1
+                before.append(index)
+
+    def of(self, index: int) -> int | None:
+        """The last token of an element that is copied as a whole; None if this start tag begins none."""
+        token = self.listed[index]
+        inline, name = token.name in INLINE, token.name
+        fixed = is_fixed(token.attributes)
+        if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
+            return None
+        last = self.closed.get(index)
+        if not inline:
+            return len(self.listed) - 1 if last is None else last
+        if last is None or last - index >= _REACH:
+            return None
+        border = bisect(self.borders, index)
+        if name not in OPAQUE and border < len(self.borders) and self.borders[border] < last:
+            return None
+        return last if fixed or name not in ("sup", "sub") or self._is_mark(index, last) else None
+
+    def _is_mark(self, first: int, last: int) -> bool:
+        """Whether a raised or lowered text is the link to a note, which is no part of the sentence, or a number."""
+        listed = self.listed[first:last]
+        text = "".join(self.content[token.begin : token.end] for token in listed if token.kind == "text")
+        return len(text) <= 6 and (any(token.name == "a" for token in listed) or not any(map(str.isalpha, text)))
+
+
+def is_fixed(attributes: tuple[tuple[str, str], ...]) -> bool:
+    """Whether an element asks to be left as it is."""
+    values = dict(reversed(attributes))
+    return values.get("translate", "").strip().lower() == "no" or "notranslate" in values.get("class", "").split()
+
+
+def _copied(content: str, listed: list[HtmlToken]) -> list[Item]:
+    """An inline element as it is: its text is protected if it has no further tags."""
+    first, last = listed[0], listed[-1]
+    text = unescape(content[first.end : last.begin])
+    visible = first.name not in OPAQUE and first.name not in ("sup", "sub")
+    if visible and text.strip() == text != "" and "\n" not in text and all(t.kind == "text" for t in listed[1:-1]):
+        return [
+            Item("open", first.begin, first.end, first.name),
+            Item("protected", first.end, last.begin, text),
+            Item("close", last.begin, last.end, first.name),
+        ]
+    return [Item("alone", first.begin, last.end, first.name)]
+
+
+def attribute_spans(content: str, token: HtmlToken) -> Iterator[tuple[str, int, int]]:
+    """The name and the span of each attribute's value, quotes included, in the text of a start tag."""
+    seen = set()
+    for match in _ATTRIBUTE.finditer(content, token.begin + 1 + len(token.name), token.end):
+        name = match[1].lower()
+        if match[2] is not None and name not in seen:
+            yield name, *match.span(2)
+        seen.add(name)
+
+
+def attribute_pieces(content: str, token: HtmlToken) -> Iterator[UnitSpan]:
+    """The units in the attributes of a start tag."""
+    if token.kind not in ("start", "empty") or is_fixed(token.attributes):
+        return
+    values = dict(token.attributes)
+    names = _ATTRIBUTES
+    if token.name == "meta" and (values.get("name") or values.get("property") or "").lower() in _META:
+        names = frozenset(["content"])
+    elif token.name == "input" and values.get("type", "").lower() in ("button", "submit", "reset"):
+        names = names | {"value"}
+    for name, begin, end in attribute_spans(content, token):
+        raw = content[begin:end]
+        text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
+        if name in names and has_words([Item("text", begin, end, text)]):
+            yield UnitSpan(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")

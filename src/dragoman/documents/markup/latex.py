@@ -199,17 +199,19 @@ def _name(node: Any) -> str:
     return str(getattr(node, "environmentname", "") or getattr(node, "macroname", ""))
 
 
-_ESCAPES = {
-    "\\": "\\textbackslash{}",
-    "^": "\\textasciicircum{}",
-    "~": "\\textasciitilde{}",
-    **{character: "\\" + character for character in "{}$&#%_"},
-    "\xa0": "~",
-    "“": "``",
-    "”": "''",
-    "—": "---",
-    "–": "--",
-}
+_ESCAPES = str.maketrans(
+    {
+        "\\": "\\textbackslash{}",
+        "^": "\\textasciicircum{}",
+        "~": "\\textasciitilde{}",
+        **{character: "\\" + character for character in "{}$&#%_"},
+        "\xa0": "~",
+        "“": "``",
+        "”": "''",
+        "—": "---",
+        "–": "--",
+    }
+)
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -243,8 +245,4 @@ def _written(piece: UnitSpan, text: InlineText, source: Source) -> str:
         raw = source(begin, end)
         return raw + "{}" if re.search(r"\\[A-Za-z]+$", raw) else raw
 
-    return written(piece, text, _escaped, code)
-
-
-def _escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    return written(piece, text, lambda part: part.translate(_ESCAPES), code)

@@ -7,7 +7,6 @@ it was meant, is written with more escapes, then with tags of HTML, and if that 
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -16,10 +15,8 @@ from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.spans import (
-    Item,
     Source,
     UnitSpan,
-    has_words,
     line_numbers,
     located,
     pieces,
@@ -27,8 +24,7 @@ from dragoman.documents.core.spans import (
     written,
 )
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
-from dragoman.documents.markup.html import escaped, written_html
-from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.markup.html import escaped, html_pieces, written_html
 from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, items_of, parser
 from dragoman.text.words.inline import Code, InlineText
 
@@ -238,14 +234,12 @@ def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
     match = _FENCED.match(content)
     if match is None:
         return 0, []
-    return content.count("\n", 0, match.end()), list(_pieces(content, *match.span("lines")))
-
-
-def _pieces(content: str, begin: int, end: int) -> Iterator[UnitSpan]:
-    for match in _VALUE.finditer(content, begin, end):
-        text = _text(match["value"])
-        if text is not None and has_words([Item("text", 0, 0, text)]):
-            yield UnitSpan(*match.span("value"), InlineText(text), where="front matter")
+    units = [
+        UnitSpan(*value.span("value"), InlineText(text), where="front matter")
+        for value in _VALUE.finditer(content, *match.span("lines"))
+        if (text := _text(value["value"])) is not None and any(map(str.isalpha, text))
+    ]
+    return content.count("\n", 0, match.end()), units
 
 
 def _text(value: str) -> str | None:

@@ -17,7 +17,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dragoman.documents.core.spans import Item, UnitSpan, has_words
-from dragoman.documents.markup.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
+from dragoman.documents.markup.html import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.text.words.inline import InlineText
 
 # What extensions of Markdown give a meaning, and no translation changes. Hidden are notes, alerts, tasks, attributes
@@ -215,24 +215,20 @@ def _breaks(items: list[Item]) -> list[Item]:
 def _highlighted(items: list[Item]) -> list[Item]:
     """The items with `==` as tags, where there is an even number of them."""
     parts: list[Item] = []
+    opened = False
     for item in items:
         if item.kind != "text" or len(item.text) != item.end - item.begin:
             parts.append(item)
             continue
         at = item.begin
         for part in re.split("(==)", item.text):
-            parts.append(Item("open" if part == "==" else "text", at, at + len(part), "mark" if part == "==" else part))
+            if part == "==":
+                parts.append(Item("close" if opened else "open", at, at + 2, "mark"))
+                opened = not opened
+            elif part:
+                parts.append(Item("text", at, at + len(part), part))
             at += len(part)
-    count = sum(item.text == "mark" and item.end - item.begin == 2 for item in parts)
-    if count == 0 or count % 2:
-        return items
-    tagged = [item for item in parts if item.end > item.begin]
-    opened = False
-    for index, item in enumerate(tagged):
-        if item.kind == "open" and item.text == "mark" and item.end - item.begin == 2:
-            tagged[index] = Item("close" if opened else "open", item.begin, item.end, "mark")
-            opened = not opened
-    return tagged
+    return items if opened else parts
 
 
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -7,7 +7,6 @@ byte.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -15,7 +14,7 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.spans import Item, located, pieces, splices, written
 from dragoman.documents.core.splice import Decoded, spliced
-from dragoman.documents.markup.html_spans import INLINE
+from dragoman.documents.markup.html import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
 from dragoman.documents.xml.spans import text_items
 from dragoman.documents.xml.text import escape
@@ -144,14 +143,10 @@ class _MarkupReader:
         return names
 
     def _has_text(self, element: Element) -> bool:
-        return any(item.kind == "text" and item.text.strip() for item in self._own_items(element))
-
-    def _own_items(self, element: Element) -> Iterator[Item]:
-        at = element.opened
-        for child in element.children:
-            yield from text_items(self.text, at, child.begin, lines=False)
-            at = child.end
-        yield from text_items(self.text, at, element.closing, lines=False)
+        begins = [element.opened, *(child.end for child in element.children)]
+        ends = [*(child.begin for child in element.children), element.closing]
+        parts = (text_items(self.text, *span, lines=False) for span in zip(begins, ends, strict=True))
+        return any(item.kind == "text" and item.text.strip() for part in parts for item in part)
 
     def _ignored(self, element: Element) -> Item:
         """An element that is copied: by its text if the model is to see it, and no other has the same."""

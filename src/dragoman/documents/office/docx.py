@@ -136,7 +136,6 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
 
 
 def _field(tokens: list[Token | _Mark]) -> list[Token]:
-    """A whole field, from its begin to its end."""
     middle = next((i for i, token in enumerate(tokens) if isinstance(token, _Mark) and token.kind == "separate"), None)
     if middle is None:
         return [Alone(_elements(tokens), "field")]

@@ -14,8 +14,7 @@ from urllib.parse import unquote
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.spans import located
 from dragoman.documents.core.splice import Decoded, spliced
-from dragoman.documents.markup.html import page_splices
-from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.markup.html import html_pieces, page_splices
 from dragoman.documents.office.package import (
     SIGNED,
     Package,

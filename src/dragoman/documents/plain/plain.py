@@ -3,7 +3,6 @@
 A file is read line by line whenever its units are iterated over, so that its size does not matter.
 """
 
-import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from dragoman.text.words.inline import InlineText
 
 # Characters of the longest line: more are no text that a person wrote.
 LONGEST = 1 << 22
-_BLOCK = 1 << 20
 
 # The text of a line, without the white space around it.
 _TEXT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
@@ -41,8 +39,12 @@ class _TextFile:
                     number += 1
                     self._check(line, number)
                     yield line
-            except UnicodeDecodeError:
-                raise _undecodable(self.path, self.encoding, len(self.mark)) from None
+            except UnicodeDecodeError as error:
+                number += 1 + error.object.count(b"\n", 0, error.start)
+                at = file.tell() - len(error.object) + error.start
+                raise DataError(
+                    f"{self.path}:{number}: byte {at} is not {self.encoding.upper()}; save the file as UTF-8"
+                ) from None
 
     def _check(self, line: str, number: int) -> None:
         if "\0" in line:
@@ -83,22 +85,3 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if translation is not None:
                 line = line[: match.start()] + translation.text + line[match.end() :]
         file.write(line.encode(lines.encoding))
-
-
-def _undecodable(path: Path, encoding: str, begin: int) -> DataError:
-    """What is wrong with a file that cannot be decoded: the line and the byte."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    read, line = begin, 1
-    with path.open("rb") as file:
-        file.seek(begin)
-        while True:
-            block = file.read(_BLOCK)
-            try:
-                line += decoder.decode(block, final=not block).count("\n")
-            except UnicodeDecodeError as error:
-                at = read - (len(error.object) - len(block)) + error.start
-                line += error.object.count(b"\n", 0, error.start)
-                return DataError(f"{path}:{line}: byte {at} is not {encoding.upper()}; save the file as UTF-8")
-            if not block:
-                return DataError(f"{path}: changed while it was read; try again")
-            read += len(block)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
-from itertools import accumulate
+from itertools import accumulate, groupby, takewhile
 from pathlib import Path
 from typing import IO
 
@@ -55,11 +55,6 @@ def width(text: str, limits: ReadingLimits) -> float:
     if not limits.wide:
         return float(len(text))
     return sum(0.5 if ord(character) < 0x1100 else 1.0 for character in text)
-
-
-def ends_sentence(text: str) -> bool:
-    """Whether a text ends with the mark of a sentence's end."""
-    return _ENDS.search(text.rstrip()) is not None
 
 
 def divided(text: str, shares: list[int], limits: ReadingLimits) -> list[str] | None:
@@ -158,20 +153,14 @@ def _clock(parts: Sequence[str | None]) -> int:
     return ((hours * 60 + minutes) * 60 + seconds) * 1000 + int(str(parts[3]).ljust(3, "0") if rest else 0)
 
 
-def _blocks(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[list[tuple[int, int]]]:
+def _blocks(content: str, lines: Sequence[tuple[int, int]], webvtt: bool) -> list[list[tuple[int, int]]]:
     """Lines up to a blank one. In SRT what follows it, before the next cue, is still text."""
-    block: list[tuple[int, int]] = []
-    for begin, end in lines:
-        if content[begin:end].strip():
-            block.append((begin, end))
-            continue
-        if block:
-            yield block
-        block = []
-        if webvtt:
-            return
-    if block:
-        yield block
+
+    def has_text(line: tuple[int, int]) -> bool:
+        return bool(content[slice(*line)].strip())
+
+    first = takewhile(has_text, lines) if webvtt else lines
+    return [list(block) for is_text, block in groupby(first, has_text) if is_text]
 
 
 def _items(content: str, block: Sequence[tuple[int, int]], webvtt: bool) -> Iterator[Item]:
@@ -226,7 +215,7 @@ def _continues(first: Cue, second: Cue) -> bool:
         plain
         and first.begin <= second.begin
         and second.begin - first.end < _GAP
-        and not ends_sentence(first.pieces[0].inline.text)
+        and not _ENDS.search(first.pieces[0].inline.text.rstrip())
         and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
         and not _SPEAKER.match(second.pieces[0].inline.text)
         and _VOICE.findall(first.text) == _VOICE.findall(second.text)
@@ -302,7 +291,6 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
 
 def _parts(group: list[tuple[Cue, UnitSpan]], text: InlineText, limits: ReadingLimits) -> list[InlineText] | None:
-    """The translation for each cue."""
     if len(group) == 1:
         return [text]
     parts = divided(" ".join(text.text.split()), [len(piece.inline.text) for _, piece in group], limits)

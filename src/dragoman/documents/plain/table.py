@@ -84,16 +84,12 @@ def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
     return Value(cell.begin, cell.end, where, message, existing=existing, target=(into.begin, into.end))
 
 
-def _field(delimiter: str) -> re.Pattern[str]:
-    """A field in quotes that enclose all of it, or any other. In TSV no tab is inside quotes: a stray quote is text."""
-    inside = '[^"\t]' if delimiter == "\t" else '[^"]'
-    end = re.escape(delimiter)
-    return re.compile(rf'"(?P<quoted>{inside}*(?:""{inside}*)*)"(?=[{end}\r\n]|\Z)|[^{end}\r\n]*')
-
-
 def _records(text: str, delimiter: str) -> Iterator[list[Cell]]:
     """The records of a table that are not blank."""
-    pattern = _field(delimiter)
+    # A field in quotes that enclose all of it, or any other. In TSV no tab is inside quotes: a stray quote is text.
+    inside = '[^"\t]' if delimiter == "\t" else '[^"]'
+    end = re.escape(delimiter)
+    pattern = re.compile(rf'"(?P<quoted>{inside}*(?:""{inside}*)*)"(?=[{end}\r\n]|\Z)|[^{end}\r\n]*')
     at, line = 0, 1
     record: list[Cell] = []
     while True:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, Translations, Unit
-from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.labels import length_limit
 from dragoman.documents.core.spans import Item, UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, spliced
 from dragoman.documents.xml.elements import Element, read_elements

@@ -189,7 +189,7 @@ def write_model_bin(
         file.write(struct.pack("<I", WRITTEN_VERSION) + _string(model.specification))
         file.write(struct.pack("<II", model.revision, len(names)))
         for name in names:
-            variable = changed.get(name) or _unchanged(model, name)
+            variable = changed.get(name) or unchanged(model, name)
             number = TYPES.index(variable.type)
             size = math.prod(variable.shape) * np.dtype(STORED[number]).itemsize
             file.write(_string(name) + struct.pack("<B", len(variable.shape)))
@@ -201,7 +201,8 @@ def write_model_bin(
             file.write(_string(alias) + _string(name))
 
 
-def _unchanged(model: ModelBin, name: str) -> Written:
+def unchanged(model: ModelBin, name: str) -> Written:
+    """A variable as the file has it."""
     variable = model.variables[name]
     return Written(variable.shape, variable.type, [model.array(name)])
 

@@ -9,9 +9,10 @@ tensors and their containers only (`weights_only`; CVE-2025-32434 is fixed in ev
 anything but a flat dictionary of tensors is refused.
 """
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -23,35 +24,30 @@ SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
 AGAIN = "fetch the file again"
 
 
-class Tensors(MutableMapping[str, Tensor]):
+class Tensors(UserDict[str, Tensor]):
     """Tensors by name, of floating-point numbers, each read or kept until it is taken."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self.loaded: dict[str, Tensor] = {}
+        self.data: dict[str, Any]  # None: not read yet
         if path.suffix == ".safetensors":
             try:
                 with safe_open(path, framework="pt") as file:
-                    self.names = dict.fromkeys(file.keys())
+                    self.data = dict.fromkeys(file.keys())
             except (SafetensorError, OSError) as error:
                 raise ModelError(f"{path}: cannot be read as safetensors: {error}; {AGAIN}") from None
         else:
-            self.loaded = _unpickled(path)
-            self.names = dict.fromkeys(self.loaded)
-
-    @property
-    def pickled(self) -> bool:
-        return self.path.suffix != ".safetensors"
+            self.data = _unpickled(path)
 
     @property
     def notes(self) -> list[str]:
-        return [f"{self.path.name}: a pickle, read without executing anything in it"] if self.pickled else []
+        pickled = self.path.suffix != ".safetensors"
+        return [f"{self.path.name}: a pickle, read without executing anything in it"] if pickled else []
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises ModelError for a tensor of another kind than floating-point numbers."""
-        if name not in self.names:
-            raise KeyError(name)
-        tensor = self.loaded[name] if name in self.loaded else self._read(name)
+        tensor: Tensor = self._read(name) if self.data[name] is None else self.data[name]
         stored = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
         if not stored or not tensor.is_floating_point():
             raise ModelError(f"{self.path}: tensor {name} is not a plain tensor of floating-point numbers; {AGAIN}")
@@ -66,22 +62,6 @@ class Tensors(MutableMapping[str, Tensor]):
                 return file.get_tensor(name)
         except (SafetensorError, OSError) as error:
             raise ModelError(f"{self.path}: tensor {name} cannot be read: {error}; {AGAIN}") from None
-
-    def __delitem__(self, name: str) -> None:
-        del self.names[name]
-        self.loaded.pop(name, None)
-
-    def __setitem__(self, name: str, tensor: Tensor) -> None:
-        self.names[name], self.loaded[name] = None, tensor
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 def open_tensors(folder: Path) -> Tensors:

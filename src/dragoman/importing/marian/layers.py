@@ -6,7 +6,7 @@ sines before all cosines, the axis of d_model is permuted (section 3.5 interleav
 the projection do not depend on that order, and the inside of heads and of feed-forward networks is not touched.
 """
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 
 import torch
 from torch import Tensor, nn
@@ -58,6 +58,11 @@ def interleaving(d_model: int) -> Tensor:
     return torch.arange(d_model).view(2, -1).T.flatten()
 
 
+def marian_base(d_model: int) -> float:
+    """The base with which the paper's formula is Marian's: 10000^(−i / (d/2 − 1)) = base^(−2i / d)."""
+    return float(10000.0 ** ((d_model / 2) / (d_model / 2 - 1)))
+
+
 def take_positions(tensors: Tensors, names: Iterable[str], config: ModelConfig) -> None:
     """Take stored positions out of the tensors, which must be those of the formula. Raises ModelError."""
     for name in names:
@@ -88,36 +93,42 @@ def stream_axis(ours: str) -> int | None:
 
 def our_weights(
     config: ModelConfig,
-    sizes: tuple[int, int],
+    rows: tuple[Tensor, Tensor],
     theirs: MutableMapping[str, Tensor],
     name_of: Callable[[str], str],
     *,
-    rows: Mapping[str, Tensor] | None = None,
     permutation: Tensor | None = None,
+    extras: int = 0,
     where: object = "the model",
 ) -> dict[str, Tensor]:
-    """The weights of a Transformer with vocabularies of `sizes`, source and target.
+    """The weights of a Transformer, each taken out of `theirs`, so that little is in memory twice.
 
-    Each is taken out of `theirs`, so that little is in memory twice. `name_of` maps our names to theirs. `rows` has,
-    for names of VOCABULARY, which of their rows each of ours is, −1 for zeros. Raises ModelError if a tensor is
-    missing, left over, of another shape or not finite.
+    `rows` are, for each source and each target id, the row of their vocabularies, −1 for zeros. The last `extras`
+    target ids are of pieces that the network does not know. `name_of` maps our names to theirs; a bias on the logits
+    that they lack is 0. Raises ModelError if a tensor is missing, left over, of another shape or not finite.
     """
     with without_values():
-        expected = {name: tensor.shape for name, tensor in Transformer(config, *sizes).named_parameters()}
+        expected = {name: tensor.shape for name, tensor in Transformer(config, *map(len, rows)).named_parameters()}
     weights = {}
     for ours, shape in expected.items():
-        name = name_of(ours)
-        if name not in theirs:
+        name, order = name_of(ours), None
+        if ours in VOCABULARY:
+            order = rows[0] if ours == "source_embedding.weight" else rows[1]
+        if name in theirs:
+            tensor = _plain(theirs.pop(name), len(shape))
+        elif ours == "projection_bias":
+            tensor = torch.zeros(int(rows[1].max()) + 1)
+        else:
             raise ModelError(f"{where}: tensor {name} is missing; fetch the files again")
-        tensor = _plain(theirs.pop(name), len(shape))
-        order = (rows or {}).get(ours)
         if order is not None:
             if tensor.size(0) <= int(order.max()):
                 raise ModelError(f"{where}: tensor {name} has {tensor.size(0):,} rows, too few for its vocabulary")
             tensor = tensor[order]
             tensor[order < 0] = 0
         if tensor.shape != shape:
-            raise ModelError(f"{where}: tensor {name} has shape {_shape(tensor)}, config.json says otherwise")
+            raise ModelError(
+                f"{where}: tensor {name} has shape {' × '.join(map(str, tensor.shape))}, config.json says otherwise"
+            )
         if not is_finite(tensor):
             raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the files again")
         axis = stream_axis(ours)
@@ -126,6 +137,9 @@ def our_weights(
         weights[ours] = tensor.float().contiguous()
     if theirs:
         raise ModelError(f"{where}: tensor {min(theirs)} is not one of this architecture; the model has another one")
+    if extras:
+        bias = weights["projection_bias"]
+        bias[-extras:] = bias[UNK] - EXTRA_BIAS
     return weights
 
 
@@ -155,17 +169,6 @@ def network_of(foreign: Foreign) -> Transformer:
     return model.eval()
 
 
-def make_unlikely(weights: Mapping[str, Tensor], extras: int) -> None:
-    """Lower the logits of the last `extras` pieces, whose rows are copies of UNK's, in `weights`."""
-    if extras:
-        bias = weights["projection_bias"]
-        bias[-extras:] = bias[UNK] - EXTRA_BIAS
-
-
 def _plain(tensor: Tensor, dimensions: int) -> Tensor:
     """A bias that is stored as a matrix of one row, as a vector."""
     return tensor[0] if dimensions == 1 and tensor.dim() == 2 and tensor.size(0) == 1 else tensor
-
-
-def _shape(tensor: Tensor) -> str:
-    return " × ".join(map(str, tensor.shape))

@@ -18,17 +18,10 @@ from torch import Tensor
 from dragoman.errors import ConfigError, ModelError, counted
 from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
 from dragoman.importing.files.languages import choose, listed, tags_of
-from dragoman.importing.files.npz_files import marian_base
 from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import dropout_notes, model_config, number, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
-from dragoman.importing.marian.layers import (
-    hugging_face_name,
-    interleaving,
-    make_unlikely,
-    our_weights,
-    take_positions,
-)
+from dragoman.importing.marian.layers import hugging_face_name, interleaving, marian_base, our_weights, take_positions
 from dragoman.text.tokens.model_file import model_pieces
 
 # Keys of config.json with the values that they may have; None: the key may be missing.
@@ -99,9 +92,6 @@ def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
     return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
 
 
-# --- vocabulary and languages ----------------------------------------------------------------------------------------
-
-
 def _read_vocabulary(path: Path) -> tuple[dict[str, int], Path]:
     """Piece → id of the network, and the file that says so. Raises ModelError."""
     file = path / "vocab.json"
@@ -165,9 +155,6 @@ def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> tuple
     return {**names, "pairs": [marked]}, source, target
 
 
-# --- tensors ---------------------------------------------------------------------------------------------------------
-
-
 def _weights(
     tensors: Tensors, settings: Mapping[str, Any], numbered: Renumbered, where: Path
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -184,19 +171,15 @@ def _weights(
     }
     config = model_config(model, where)
     take_positions(tensors, POSITIONS, config)
-    names = {"projection": take_one_of(tensors, SHARED)}
+    names = {"projection": take_one_of(tensors, SHARED), "projection_bias": "projection_bias"}
     rows = torch.tensor(numbered.rows)
-    biased = config.model_copy(update={"output_bias": False})
     weights = our_weights(
-        biased,
-        (len(rows), len(rows)),
+        config,
+        (rows, rows),
         tensors,
         lambda ours: names.get(ours) or hugging_face_name(ours),
-        rows={"projection": rows},
         permutation=interleaving(width),
+        extras=numbered.extras,
         where=tensors.path,
     )
-    if model["output_bias"]:
-        weights["projection_bias"] = torch.zeros(len(rows))
-        make_unlikely(weights, numbered.extras)
     return model, weights

@@ -18,13 +18,7 @@ from dragoman.importing.files.languages import is_target_mark, languages
 from dragoman.importing.files.pieces import NumberedSides, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
-from dragoman.importing.marian.layers import (
-    hugging_face_name,
-    interleaving,
-    make_unlikely,
-    our_weights,
-    take_positions,
-)
+from dragoman.importing.marian.layers import hugging_face_name, interleaving, our_weights, take_positions
 
 # Keys of config.json with the values that they may have; None: the key may be missing.
 REQUIRED: dict[str, tuple[Any, ...]] = {
@@ -68,20 +62,13 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
     return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
 
 
-# --- config.json → [model] -----------------------------------------------------------------------------------------
-
-
 def _shape(settings: Mapping[str, Any], where: Path, sides: NumberedSides) -> dict[str, Any]:
-    """The keys of [model]. Raises ModelError."""
     share, tie = (settings.get(key, True) for key in ("share_encoder_decoder_embeddings", "tie_word_embeddings"))
     if share and not (tie and sides.shared):
         what = "tie_word_embeddings is false" if sides.shared else "the vocabularies are separate"
         raise ModelError(f"{where}: share_encoder_decoder_embeddings is true, but {what}; {REMEDY}")
     tied = "all" if share else "target" if tie else "none"
     return {**shape_keys(settings, where), "norm_order": "post", "tie": tied}
-
-
-# --- source.spm, target.spm, vocab.json → tokenizer ------------------------------------------------------------------
 
 
 def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> tuple[NumberedSides, list[str]]:
@@ -120,9 +107,6 @@ def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], whe
     return SpecialIds(unk, start, eos, (padding,))
 
 
-# --- tensors ---------------------------------------------------------------------------------------------------------
-
-
 def _weights(
     tensors: Tensors, shape: Mapping[str, Any], sides: NumberedSides, where: Path
 ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -133,23 +117,17 @@ def _weights(
     model = {**shape, "output_bias": biased or extras > 0}
     config = model_config(model, where)
     take_positions(tensors, POSITIONS, config)
-    source, target = (torch.tensor(side.rows) for side in (sides.source, sides.target))
-    rows = {"source_embedding.weight": source}
-    rows |= dict.fromkeys(("target_embedding.weight", "projection", "projection_bias"), target)
     if BIAS in tensors and not model["output_bias"]:
         del tensors[BIAS]
-    if BIAS not in tensors and model["output_bias"]:
-        tensors[BIAS] = torch.zeros(1, max(sides.target.rows) + 1)
     weights = our_weights(
         config,
-        (len(source), len(target)),
+        (torch.tensor(sides.source.rows), torch.tensor(sides.target.rows)),
         tensors,
         lambda ours: names.get(ours) or hugging_face_name(ours),
-        rows=rows,
         permutation=interleaving(config.d_model),
+        extras=extras,
         where=tensors.path,
     )
-    make_unlikely(weights, extras)
     return model, weights
 
 

@@ -60,21 +60,14 @@ def foreign_of(
     source = target if folder.shared else Renumbering.of(folder_tokenizer.source, folder.source, start)
     shape, has_network = model_shape(folder)
     languages = {"source": pair[0], "target": pair[1], **project}
-    tokenizer = _segmentation(folder_tokenizer)
-    config = foreign_config(path, languages, model=shape, tokenizer=tokenizer, decode=decode)
+    config = foreign_config(path, languages, model=shape, tokenizer=folder_tokenizer.keys, decode=decode)
     notes = [*folder.notes, *folder_tokenizer.notes, *notes]
+    foreign = Foreign(config, folder_tokenizer.tokenizer, origin, notes=notes)
     if not weights:
         if not has_network:
             notes.append("a network that Dragoman's own has no options for: [model] gives its sizes")
         engine_folder = write_engine_folder(folder, source, target, scratch)
-        return Foreign(
-            config,
-            folder_tokenizer.tokenizer,
-            origin,
-            engine_folder=engine_folder,
-            parameters=folder.model.parameters,
-            notes=notes,
-        )
+        return replace(foreign, engine_folder=engine_folder, parameters=folder.model.parameters)
     if not has_network:
         raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
     try:
@@ -85,19 +78,7 @@ def foreign_of(
     network, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
-    return Foreign(
-        config.model_copy(update={"model": network}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
-    )
-
-
-def _segmentation(folder_tokenizer: FolderTokenizer) -> dict[str, Any]:
-    joint = folder_tokenizer.tokenizer.joint
-    return {
-        **folder_tokenizer.keys,
-        "vocab_size": max(16, len(folder_tokenizer.source)),
-        "joint": joint,
-        "shared": not joint and folder_tokenizer.source == folder_tokenizer.target,
-    }
+    return replace(foreign, config=config.model_copy(update={"model": network}), origin=origin, tensors=tensors)
 
 
 def model_shape(folder: CT2Folder) -> tuple[dict[str, Any], bool]:

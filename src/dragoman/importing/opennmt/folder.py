@@ -57,22 +57,16 @@ def read_ct2_folder(folder: Path, start: str | None = None) -> CT2Folder:
             f"{folder / CONFIG}: names no decoder_start_token, as models of several languages from fairseq; set it to "
             "the token of the target language"
         )
-    vocabularies: list[list[str]] = []
-    for side in ("source", "target"):
-        name, pieces = _vocabulary(folder, side)
-        if name in files:
-            vocabularies.append(vocabularies[0])
-        else:
-            files.append(name)
-            vocabularies.append(_renamed(folder / name, pieces, config))
+    vocabularies = dict(_vocabulary(folder, side) for side in ("source", "target"))  # one if it is shared
+    files += vocabularies
+    for name, pieces in vocabularies.items():
+        _check_pieces(folder / name, pieces, config)
     notes = _complete(config, model)
-    renamed = _new_names(config, vocabularies[1])
-    source = [renamed.get(piece, piece) for piece in vocabularies[0]]
-    shared = vocabularies[0] is vocabularies[1]
-    target = source if shared else [renamed.get(piece, piece) for piece in vocabularies[1]]
+    renamed = _new_names(config, vocabularies[files[-1]])
+    sides = [[renamed.get(piece, piece) for piece in pieces] for pieces in vocabularies.values()]
     for key in ("unk_token", "eos_token", "bos_token", "decoder_start_token"):
         config[key] = renamed.get(config[key], config[key])
-    return CT2Folder(folder, model, config, source, target, tuple(files), notes)
+    return CT2Folder(folder, model, config, sides[0], sides[-1], tuple(files), notes)
 
 
 def _config(folder: Path, model: ModelBin) -> dict[str, Any]:
@@ -117,8 +111,8 @@ def _new_names(config: dict[str, Any], target: Sequence[str]) -> dict[str, str]:
     return {config["unk_token"]: "<unk>", config["eos_token"]: "</s>", padding: "<pad>"}
 
 
-def _renamed(path: Path, pieces: list[str], config: dict[str, Any]) -> list[str]:
-    """The pieces, checked: each once, before and after special tokens get their new names."""
+def _check_pieces(path: Path, pieces: list[str], config: dict[str, Any]) -> None:
+    """Raise ModelError unless each piece is there once, before and after special tokens get their new names."""
     if len(set(pieces)) < len(pieces):
         twice = next(piece for piece in pieces if pieces.count(piece) > 1)
         raise ModelError(f"{path}: the piece {twice!r} is there twice; convert the model again")
@@ -129,7 +123,6 @@ def _renamed(path: Path, pieces: list[str], config: dict[str, Any]) -> list[str]
     for piece, name in _new_names(config, pieces).items():
         if piece != name and name in pieces:
             raise ModelError(f"{path}: has both {piece!r}, which config.json names, and {name!r}; not supported")
-    return pieces
 
 
 def _vocabulary(folder: Path, side: str) -> tuple[str, list[str]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
-from dragoman.importing.files.model_bin import Array, ModelBin, Written, write_model_bin
+from dragoman.importing.files.model_bin import Array, ModelBin, Written, unchanged, write_model_bin
 from dragoman.importing.opennmt.folder import CONFIG, WEIGHTS, CT2Folder
 from dragoman.text.tokens.tokenizer import BOS
 
@@ -101,7 +101,7 @@ def _changed(folder: CT2Folder, source: Renumbering, target: Renumbering) -> tup
     for alias, owner in list(aliases.items()):  # a vector that happened to be equal, and keeps its values
         if owner in changed and alias not in expected:
             del aliases[alias]
-            changed[alias] = Written(model.variables[owner].shape, model.variables[owner].type, [model.array(owner)])
+            changed[alias] = unchanged(model, owner)
     return changed, aliases
 
 

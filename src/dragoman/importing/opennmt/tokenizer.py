@@ -41,9 +41,17 @@ class FolderTokenizer:
     source: list[str]
     target: list[str]
     files: tuple[str, ...]
-    keys: dict[str, Any]
-    """Those of [tokenizer] that the SentencePiece model says."""
     notes: tuple[str, ...]
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        joint = self.tokenizer.joint
+        return {
+            **tokenizer_keys(self.tokenizer.source.serialized),
+            "vocab_size": max(16, len(self.source)),
+            "joint": joint,
+            "shared": not joint and self.source == self.target,
+        }
 
 
 def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collection[str] = ()) -> FolderTokenizer:
@@ -65,18 +73,13 @@ def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collec
         special = SpecialIds(ids["<unk>"], ids.get("<s>", ids["<unk>"]), ids["</s>"])
         return renumber({path: models[path] for path in paths}, ids, special, is_mark, folder.path / folder.files[-1])
 
-    if folder.shared:
-        both = numbered(folder.source, *models)
-        sides, lacking = (both.models[0], both.models[-1]), both.lacking[0]
-    else:
-        source, target = numbered(folder.source, first), numbered(folder.target, last)
-        sides, lacking = (source.models[0], target.models[0]), source.lacking[0]
-    tokenizer = Tokenizer(*sides)
+    source = numbered(folder.source, *(models if folder.shared else [first]))
+    target = source if folder.shared else numbered(folder.target, last)
+    tokenizer, lacking = Tokenizer(source.models[0], target.models[-1]), source.lacking[0]
     orders = [tokenizer.pieces(range(len(tokenizer.source)), "source")]
     orders.append(orders[0] if folder.shared else tokenizer.pieces(range(len(tokenizer.target)), "target"))
     note = f"{counted(lacking, 'source piece')} that the model never learned: unknown to it"
-    keys = tokenizer_keys(models[first])
-    return FolderTokenizer(tokenizer, orders[0], orders[1], names, keys, (note,) if lacking else ())
+    return FolderTokenizer(tokenizer, orders[0], orders[1], names, (note,) if lacking else ())
 
 
 def is_language(piece: str) -> bool:
@@ -91,9 +94,10 @@ def language_pair(folder: CT2Folder, folder_tokenizer: FolderTokenizer, pair: tu
     """
     if folder.config["add_source_bos"] and is_language(folder.config["bos_token"]):
         return None  # CTranslate2 puts it before each source by itself
+    processor = folder_tokenizer.tokenizer.target.processor
     for form in (*OF_TARGET, *OF_EACH):
         tokens = {match[1]: piece for piece in folder_tokenizer.target if (match := form.fullmatch(piece))}
-        tokens = {code: piece for code, piece in tokens.items() if _is_control(folder_tokenizer.tokenizer, piece)}
+        tokens = {code: piece for code, piece in tokens.items() if processor.IsControl(processor.PieceToId(piece))}
         tags = tags_of(tokens)
         if not tags:
             continue
@@ -103,11 +107,6 @@ def language_pair(folder: CT2Folder, folder_tokenizer: FolderTokenizer, pair: tu
             return {**names, "source_marks": [target]}
         return {**names, "source_marks": [tokens[choose(pair[0], tags)]], "target_marks": [target]}
     return None
-
-
-def _is_control(tokenizer: Tokenizer, piece: str) -> bool:
-    processor = tokenizer.target.processor
-    return bool(processor.IsControl(processor.PieceToId(piece)))
 
 
 def _files(place: Path) -> tuple[str, ...]:

@@ -17,9 +17,8 @@ from dragoman.config import ModelConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
 from dragoman.importing.files.model_bin import ModelBin
-from dragoman.importing.files.npz_files import marian_base
 from dragoman.importing.files.settings import model_config
-from dragoman.importing.marian.layers import interleaving, our_weights
+from dragoman.importing.marian.layers import interleaving, marian_base, our_weights
 from dragoman.importing.opennmt.folder import CT2Folder
 from dragoman.importing.opennmt.rows import BIAS, TARGET_TABLES, Renumbering, source_table
 from dragoman.model.parts.embedding import positional_encoding
@@ -58,22 +57,18 @@ def weights_of(
     unlearned = bool((~target.known[4:]).any())
     changes = {**keys, "output_bias": config.output_bias or unlearned}
     shape = model_config(config.model_dump(exclude={"layers", "preset"}) | changes, folder.path)
-    theirs = dict(_theirs(model, shape, len(folder.target)))
-    rows = {side: torch.from_numpy(numbering.rows.copy()) for side, numbering in (("s", source), ("t", target))}
-    for order in rows.values():
+    rows = torch.from_numpy(source.rows.copy()), torch.from_numpy(target.rows.copy())
+    for order in rows:
         order[PAD] = -1
     if model.flag("decoder/start_from_zero_embedding"):
-        rows["t"][BOS] = -1
-    joint = shape.tie == "all"
-    if joint and not folder.shared:
+        rows[1][BOS] = -1
+    if shape.tie == "all" and not folder.shared:
         raise ModelError(f"{model.path}: one matrix for two vocabularies; not supported")
-    of = dict.fromkeys(("projection", "projection_bias", "target_embedding.weight"), rows["t"])
     weights = our_weights(
         shape,
-        (len(source.order), len(target.order)),
-        theirs,
+        rows,
+        dict(_theirs(model, shape)),
         lambda name: name,
-        rows=of | {"source_embedding.weight": rows["s"]},
         permutation=permutation,
         where=model.path,
     )
@@ -83,15 +78,15 @@ def weights_of(
     return shape, weights
 
 
-def _theirs(model: ModelBin, config: ModelConfig, pieces: int) -> Iterator[tuple[str, Tensor]]:
+def _theirs(model: ModelBin, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
     """Every learned tensor by our name; one that we have no name for keeps its own, and is refused later."""
     yield "projection", _tensor(model, TARGET_TABLES[1])
     if config.tie == "none":
         yield "target_embedding.weight", _tensor(model, TARGET_TABLES[0])
     if config.tie != "all":
         yield "source_embedding.weight", _tensor(model, source_table(model))
-    if config.output_bias:
-        yield "projection_bias", _tensor(model, BIAS) if BIAS in model else torch.zeros(pieces)
+    if config.output_bias and BIAS in model:
+        yield "projection_bias", _tensor(model, BIAS)
     tables = {*TARGET_TABLES, source_table(model), BIAS}
     for name in (*model.variables, *model.aliases):
         path, _, kind = name.rpartition("/")

@@ -8,7 +8,7 @@ equal. The weights themselves are computed only where they are used: alignment, 
 """
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -57,7 +57,7 @@ def rotate(x: Float[Tensor, "B H T K"], start: int | Rotation) -> Float[Tensor, 
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
 
 
-@lru_cache(maxsize=16)
+@cache  # without end: a recorded step reads the table where it is
 @torch.inference_mode(False)  # cached tables may be used in training next
 def rotary_table(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T P"], Float[Tensor, "T P"]]:
     """Cosine and sine of the angles of each position."""

@@ -1,7 +1,7 @@
 """Embeddings scaled by √d_model (section 3.4) plus sinusoidal positions (section 3.5)."""
 
 import math
-from functools import lru_cache
+from functools import cache
 
 import torch
 from jaxtyping import Float, Int
@@ -26,7 +26,7 @@ def positional_encoding(start: int, length: int, d_model: int, base: float = BAS
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :d_model].to(torch.float32)
 
 
-@lru_cache(maxsize=16)
+@cache  # without end: a recorded step reads the table where it is
 def _known_positions(length: int, d_model: int, base: float, device: torch.device) -> Float[Tensor, "T D"]:
     return positional_encoding(0, length, d_model, base).to(device)
 

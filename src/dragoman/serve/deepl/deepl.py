@@ -4,6 +4,7 @@ After the published description of its interface (github.com/DeepLcom/openapi). 
 have a region that the model does not distinguish. Glossaries are in `serve.deepl.glossaries`; what is not here is 404.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,10 +12,10 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from dragoman.documents.markup.markup import Tags
-from dragoman.serve.deepl.glossaries import stored_dictionaries
+from dragoman.serve.deepl.glossaries import glossary_ids
 from dragoman.serve.deepl.schema import DeepLBody
 from dragoman.serve.http.access import Call, charged
-from dragoman.serve.http.body import takes_forms
+from dragoman.serve.http.body import FORMS, takes
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
@@ -22,9 +23,6 @@ from dragoman.text.words.language import language_name
 
 # Without an account nothing is limited: what its clients show as the limit of a month.
 NO_LIMIT = 1_000_000_000_000
-# What changes a translation and this service cannot do, so that it is not ignored.
-UNKNOWN = ("style_id", "custom_instructions", "translation_memory_id")
-
 # Targets that its clients accept with a region only.
 REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
 
@@ -33,11 +31,12 @@ TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 
 
-@router.post("/translate", openapi_extra=takes_forms(DeepLBody))
+@router.post("/translate", openapi_extra=takes(DeepLBody, *FORMS))
 async def translate(call: Call) -> dict[str, Any]:
     """Translate `text`, up to 50 or more, from `source_lang` or a detected language into `target_lang`."""
     fields = await call.fields()
-    request = replace(_request(fields), dictionaries=await stored_dictionaries(call, fields))
+    request, ids = _request(fields), glossary_ids(fields)
+    request = replace(request, dictionaries=await call.dictionaries(ids) if ids else None)
     async with charged(call, request) as counted:
         answers = await call.translate(counted)
     call.service.count_characters(sum(map(len, request.texts)))
@@ -93,15 +92,20 @@ def _request(fields: dict[str, Any]) -> TextRequest:
         raise malformed("Value for 'target_lang' not supported: it is missing.")
     if not isinstance(source, str | None):
         raise malformed("Value for 'source_lang' not supported: it is not a string.")
-    for name in UNKNOWN:
-        if fields.get(name):
-            raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
-    if fields.get("formality") in ("more", "less"):
-        raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
+    refuse_unsupported(fields, "style_id", "custom_instructions", "translation_memory_id")
     form = fields.get("tag_handling") or "text"
     if form not in ("text", "html", "xml"):
         raise malformed("Parameter 'tag_handling': this service has xml and html; leave it out for text.")
     return TextRequest(texts, source, target, format=cast("Format", form), tags=_tags(fields, form))
+
+
+def refuse_unsupported(fields: Mapping[str, Any], *names: str) -> None:
+    """Raises Problem for what would change a translation and this service cannot do, so that it is not ignored."""
+    for name in names:
+        if fields.get(name):
+            raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
+    if fields.get("formality") in ("more", "less"):
+        raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
 
 
 def _tags(fields: dict[str, Any], form: str) -> Tags:

@@ -5,19 +5,18 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
+from dragoman.serve.deepl.deepl import refuse_unsupported
 from dragoman.serve.deepl.glossaries import glossary_ids
 from dragoman.serve.deepl.schema import DeepLDocumentBody, DeepLDocumentForm
 from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
 from dragoman.serve.http.access import Call
-from dragoman.serve.http.body import takes_file, takes_forms
+from dragoman.serve.http.body import FORMS, takes, takes_file
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
 
 router = APIRouter(prefix="/v2/document", tags=["DeepL"])
 
-# What changes a translation and this service cannot do, so that it is not ignored.
-UNKNOWN = ("style_id", "translation_memory_id")
 STATES = {"queued": "queued", "translating": "translating", "done": "done", "failed": "error"}
 # The seconds that remain, before there is an estimate.
 UNKNOWN_SECONDS = 5
@@ -30,7 +29,7 @@ async def create(call: Call) -> dict[str, str]:
     return {"document_id": document.facts.id, "document_key": key}
 
 
-@router.post("/{name}", openapi_extra=takes_forms(DeepLDocumentBody))
+@router.post("/{name}", openapi_extra=takes(DeepLDocumentBody, *FORMS))
 async def status(call: Call, name: str) -> JSONResponse:
     """How far a document is."""
     document = await _opened(call, name)
@@ -46,7 +45,7 @@ async def status(call: Call, name: str) -> JSONResponse:
     return JSONResponse(answer)
 
 
-@router.post("/{name}/result", response_class=Response, openapi_extra=takes_forms(DeepLDocumentBody))
+@router.post("/{name}/result", response_class=Response, openapi_extra=takes(DeepLDocumentBody, *FORMS))
 async def result(call: Call, name: str) -> Response:
     """The translation; it is removed once it has been sent."""
     document = await _opened(call, name)
@@ -68,11 +67,7 @@ async def _opened(call: ServiceCall, name: str) -> StoredDocument:
 
 def _request(form: dict[str, str]) -> DocumentRequest:
     """Raises Problem."""
-    for name in UNKNOWN:
-        if form.get(name):
-            raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
-    if form.get("formality") in ("more", "less"):
-        raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
+    refuse_unsupported(form, "style_id", "translation_memory_id")
     if form.get("output_format"):
         raise malformed("Parameter 'output_format' is not supported: a document keeps its format.")
     if not form.get("target_lang"):

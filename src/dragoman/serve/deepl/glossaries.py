@@ -16,7 +16,7 @@ from dragoman.serve.deepl.schema import (
     DeepLGlossaryChange,
 )
 from dragoman.serve.http.access import Call
-from dragoman.serve.http.body import takes, takes_forms
+from dragoman.serve.http.body import FORMS, takes
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.models import Models
@@ -37,7 +37,7 @@ async def language_pairs(call: Call) -> dict[str, Any]:
     return {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in pairs]}
 
 
-@router.post("/v2/glossaries", status_code=201, openapi_extra=takes_forms(DeepLGlossaryBody))
+@router.post("/v2/glossaries", status_code=201, openapi_extra=takes(DeepLGlossaryBody, *FORMS))
 async def create(call: Call) -> dict[str, Any]:
     """Keep a glossary: `name`, `source_lang`, `target_lang`, `entries`, and `entries_format`, tsv or csv."""
     fields = await call.fields()
@@ -47,7 +47,8 @@ async def create(call: Call) -> dict[str, Any]:
 @router.get("/v2/glossaries")
 async def owned(call: Call) -> dict[str, Any]:
     """The glossaries of one pair of languages."""
-    return {"glossaries": [_single(glossary) for glossary in await _owned(call) if len(glossary.counts) == 1]}
+    glossaries = await call.run(call.service.glossaries.owned, call.sender)
+    return {"glossaries": [_single(glossary) for glossary in glossaries if len(glossary.counts) == 1]}
 
 
 @router.get("/v2/glossaries/{glossary}")
@@ -80,7 +81,7 @@ async def create_multilingual(call: Call) -> dict[str, Any]:
 @router.get("/v3/glossaries")
 async def owned_multilingual(call: Call) -> dict[str, Any]:
     """All glossaries."""
-    return {"glossaries": list(map(_multilingual, await _owned(call)))}
+    return {"glossaries": list(map(_multilingual, await call.run(call.service.glossaries.owned, call.sender)))}
 
 
 @router.get("/v3/glossaries/{glossary}")
@@ -113,7 +114,7 @@ async def entries_multilingual(call: Call, glossary: str) -> dict[str, Any]:
     return {"dictionaries": [{**written, "entries": tsv, "entries_format": "tsv"}]}
 
 
-@router.put("/v3/glossaries/{glossary}/dictionaries", openapi_extra=takes_forms(DeepLDictionaryBody))
+@router.put("/v3/glossaries/{glossary}/dictionaries", openapi_extra=takes(DeepLDictionaryBody, *FORMS))
 async def put_dictionary(call: Call, glossary: str) -> dict[str, Any]:
     """Write the dictionary of a pair of languages in place of the one that there is."""
     written = await _dictionary(call, await call.fields())
@@ -128,12 +129,6 @@ async def delete_dictionary(call: Call, glossary: str) -> None:
     """Delete the dictionary of `source_lang` and `target_lang`."""
     languages = _languages(await call.fields())
     await call.run(call.service.glossaries.delete_dictionary, call.sender, glossary, languages)
-
-
-async def stored_dictionaries(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Languages, Glossary] | None:
-    """What `glossary_id`, or `glossary_ids`, of a translation name; None: neither is given. Raises UnknownGlossary."""
-    ids = glossary_ids(fields)
-    return await call.dictionaries(ids) if ids else None
 
 
 def glossary_ids(fields: Mapping[str, Any]) -> list[str]:
@@ -152,10 +147,6 @@ async def _create(
 ) -> StoredGlossary:
     name = checked_name(_string(fields, "name"))
     return await call.run(call.service.glossaries.create, call.sender, name, dictionaries)
-
-
-async def _owned(call: ServiceCall) -> list[StoredGlossary]:
-    return await call.run(call.service.glossaries.owned, call.sender)
 
 
 async def _get(call: ServiceCall, glossary: str) -> StoredGlossary:

@@ -6,18 +6,15 @@ translation, the translation and its table for review. A folder without `facts.j
 
 import hashlib
 import hmac
-import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from dragoman.documents.formats import kind_of
 from dragoman.serve.requests.ticket import Ticket
 from dragoman.system.files import write_text_atomically
-from dragoman.workflows.documents.review import review_files
 
 State = Literal["queued", "translating", "done", "failed"]
 FACTS, FILES = "facts.json", "files"
@@ -62,8 +59,7 @@ class Facts(BaseModel):
     most: int | None = None
     """The most characters that the key may send at a time; None: any number."""
     name: str
-    request: DocumentRequest = Field(validation_alias=AliasChoices("request", "asked"))
-    """`asked` in the files of earlier versions."""
+    request: DocumentRequest
     created: float
     expires: float | None = None
     """When it is removed; None: it is not finished."""
@@ -110,11 +106,6 @@ class StoredDocument:
         return self.folder / FILES / self.facts.result
 
     @property
-    def review(self) -> tuple[Path, Path]:
-        """The table and the page of what to review; they are there if anything is flagged."""
-        return review_files(self.result)
-
-    @property
     def is_finished(self) -> bool:
         """Whether it is translated, has failed, or was removed."""
         return self.removed or self.facts.state in ("done", "failed")
@@ -137,15 +128,6 @@ class StoredDocument:
     def measure(self) -> None:
         """Set `size` to the bytes of the files."""
         self.size = sum(path.stat().st_size for path in (self.folder / FILES).iterdir() if path.is_file())
-
-
-def new_facts(sender: str, source: Path, request: DocumentRequest) -> tuple[Facts, str]:
-    """The facts of a new document, and its key, which is kept nowhere. Raises DataError for an unknown format."""
-    kind_of(source)
-    key = secrets.token_hex(32).upper()
-    name = secrets.token_hex(16).upper()
-    facts = Facts(id=name, key_hash=hashed(key), sender=sender, name=source.name, request=request, created=time.time())
-    return facts, key
 
 
 def hashed(key: str) -> str:

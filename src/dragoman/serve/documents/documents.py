@@ -8,10 +8,9 @@ import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 from urllib.parse import quote
 
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -27,7 +26,6 @@ from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import receive
 from dragoman.serve.work.service import Service
 from dragoman.serve.work.text import TextRequest
-from dragoman.system.parsing import plain_cause
 
 # Where documents are uploaded: a body may be larger there.
 UPLOADS = ("/v1/documents", "/v2/document", "/translate_file")
@@ -69,7 +67,7 @@ def documents_of(request: Request) -> Documents:
 
 async def upload(
     call: ServiceCall,
-    request_of: Callable[[dict[str, str]], DocumentRequest | dict[str, Any]],
+    request_of: Callable[[dict[str, str]], DocumentRequest],
     unknown_format: int = 400,
 ) -> Uploaded:
     """The document of an upload in the queue; `request_of` reads the fields.
@@ -87,7 +85,7 @@ async def upload(
             raise malformed("file: missing; send the document as a file in this field")
         call = await with_key(call, came.fields.pop("api_key", ""))
         incoming.sender = call.sender
-        request = checked(request_of(came.fields))
+        request = request_of(came.fields)
         model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
         request = request.model_copy(update={"model": model})
         try:
@@ -125,31 +123,6 @@ def _accept(status: int, name: str) -> None:
         raise Problem(status, "unknown-format", "The format of the document is not known", str(error)) from None
 
 
-def checked(fields: DocumentRequest | dict[str, Any]) -> DocumentRequest:
-    """The request with these fields. Raises Problem that names the one at fault."""
-    if isinstance(fields, DocumentRequest):
-        return fields
-    try:
-        request = DocumentRequest.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        cause = plain_cause(first["msg"])
-        if first["type"] == "extra_forbidden":
-            cause = f"unknown field; known are file, {', '.join(DocumentRequest.model_fields)}"
-        raise malformed(f"{str(first['loc'][0])[:60]}: {cause}") from None
-    if request.max_chars is not None and request.max_chars < 1:
-        raise malformed("max_chars: give a number of at least 1")
-    source = None if request.source in ("", "auto") else request.source
-    return request.model_copy(
-        update={
-            "source": source,
-            "target": request.target or None,
-            "model": request.model or None,
-            "glossary_id": request.glossary_id or None,
-        }
-    )
-
-
 def document_of(call: ServiceCall, name: str) -> StoredDocument:
     """The document of this id, if it is the sender's. Raises Problem."""
     document = documents_of(call.request).store.named(name)
@@ -162,11 +135,6 @@ def no_document() -> Problem:
     """The problem of a document that does not exist, or is another sender's."""
     detail = "there is no such document; it was deleted or has expired, or it is not yours"
     return Problem(404, "no-document", "There is no such document", detail)
-
-
-async def remove(call: ServiceCall, document: StoredDocument) -> None:
-    """Remove a document."""
-    await asyncio.to_thread(documents_of(call.request).store.remove, document)
 
 
 def sent(path: Path, name: str, after: Callable[[], None] = lambda: None) -> Response:

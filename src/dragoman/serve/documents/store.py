@@ -1,12 +1,18 @@
 """The documents of all senders: private folders on disk, what each sender may store, whose turn it is, when they end.
 
 In the state folder they survive the service: finished ones wait there until they expire, others are queued again and
-continue where they stopped. Several services may share it, see `document_sharing`.
+continue where they stopped.
+
+Several services, such as replicas, may share the state folder. Each translates what was uploaded to it, in a folder of
+its own. Any of them answers for all: it reads the facts of a document as they are now, sends its files, and removes it
+by removing its facts, which its own service notices. How far a translation is that another service is at, nobody else
+knows.
 """
 
 import logging
 import math
-import os
+import re
+import secrets
 import shutil
 import tempfile
 import threading
@@ -21,14 +27,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dragoman.errors import DragomanError
-from dragoman.serve.documents.document import FACTS, FILES, DocumentRequest, Facts, StoredDocument, new_facts
-from dragoman.serve.documents.sharing import is_there, other_document, other_documents
-from dragoman.serve.http.problems import Problem
+from dragoman.serve.documents.document import FACTS, FILES, DocumentRequest, Facts, StoredDocument, hashed
+from dragoman.serve.http.problems import Problem, too_large
 from dragoman.serve.store.keys import ApiKey
 from dragoman.system.files import locked, storage_error
 
 log = logging.getLogger("dragoman.serve")
 
+ID = re.compile(r"[0-9A-F]{32}")
 # A document that ended the service this often is not tried again.
 MOST_ATTEMPTS = 3
 
@@ -81,7 +87,7 @@ class DocumentStore:
         except OSError as error:
             raise storage_error(self._state, error) from None
         documents = [
-            document for home in self._homes for folder in sorted(home.iterdir()) if (document := _read(folder))
+            document for home in self._homes for folder in sorted(home.iterdir()) if (document := _taken_over(folder))
         ]
         for document in sorted(documents, key=lambda document: document.facts.created):
             self._adopt(document)
@@ -105,7 +111,6 @@ class DocumentStore:
         if facts.expires is not None:
             left = min(max(0.0, facts.expires - time.time()), self.limits.seconds)
             document.deadline = time.monotonic() + left
-        document.measure()
         self._documents[facts.id] = document
 
     def close(self) -> None:
@@ -130,7 +135,7 @@ class DocumentStore:
         with self._changed:
             if not self._homes or self.closing:
                 raise Problem(503, "starting", "The service is busy", "the service starts or stops; try again", 5)
-        others = list(other_documents(self._state, self._homes, sender))
+        others = self._others_of(sender)
         with self._changed:
             self._refuse_more(sender, size, others)
             incoming = Incoming(sender, self._homes[0])
@@ -154,35 +159,40 @@ class DocumentStore:
         """Bytes have come. Raises Problem if they are more than accepted."""
         incoming.bytes += size
         if incoming.bytes > self.limits.bytes:
-            detail = f"the document is larger than {self.limits.bytes:,} bytes; divide it"
-            raise Problem(413, "too-large", "The request is too large", detail)
+            raise too_large(f"the document is larger than {self.limits.bytes:,} bytes; divide it")
         with self._changed:
             self._refuse_more(incoming.sender, 0)
 
     def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
         documents = [*others, *(document for document in self._documents.values() if document.facts.sender == sender)]
         coming = [incoming for incoming in self._incoming if incoming.sender == sender]
-        title = "Too many documents"
-        if size and len(documents) + len(coming) >= self.limits.documents:
-            detail = f"{len(documents) + len(coming):,} of your documents are here; fetch and delete some"
-            raise Problem(429, "too-many-documents", title, detail, self._retry_after(documents))
         stored = sum(document.size for document in documents) + sum(incoming.bytes for incoming in coming)
-        if stored + size > self.limits.stored_bytes:
-            detail = f"your documents would have more than {self.limits.stored_bytes:,} bytes; fetch and delete some"
-            raise Problem(429, "too-many-documents", title, detail, self._retry_after(documents))
-
-    def _retry_after(self, documents: list[StoredDocument]) -> int:
+        if size and len(documents) + len(coming) >= self.limits.documents:
+            detail = f"{len(documents) + len(coming):,} of your documents are here"
+        elif stored + size > self.limits.stored_bytes:
+            detail = f"your documents would have more than {self.limits.stored_bytes:,} bytes"
+        else:
+            return
         ends = [document.deadline for document in documents if document.deadline is not None]
-        return max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
+        wait = max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
+        raise Problem(429, "too-many-documents", "Too many documents", f"{detail}; fetch and delete some", wait)
 
     def add(
         self, incoming: Incoming, source: Path, request: DocumentRequest, account: ApiKey | None = None
     ) -> tuple[StoredDocument, str]:
-        """The upload as a document in the queue, on disk, and its key. Its characters are counted for the `account`.
+        """The upload as a document in the queue, on disk, and its key, which is kept nowhere.
 
-        Raises DataError, DragomanError.
+        Its characters are counted for the `account`. Raises DragomanError.
         """
-        facts, key = new_facts(incoming.sender, source, request)
+        key = secrets.token_hex(32).upper()
+        facts = Facts(
+            id=secrets.token_hex(16).upper(),
+            key_hash=hashed(key),
+            sender=incoming.sender,
+            name=source.name,
+            request=request,
+            created=time.time(),
+        )
         if account:
             facts.account, facts.per_day, facts.most = account.id, account.characters_per_day, account.characters
         document = StoredDocument(incoming.folder, facts, incoming.bytes)
@@ -204,8 +214,8 @@ class DocumentStore:
         with self._changed:
             document = self._documents.get(name)
         if document is None:
-            document = other_document(self._state, self._homes, name)
-        elif not is_there(document):
+            document = self._other(name)
+        elif not _is_there(document):
             self.remove(document)
             return None
         return None if document is None or _is_expired(document) else document
@@ -216,9 +226,9 @@ class DocumentStore:
             here = [
                 document
                 for document in self._documents.values()
-                if document.facts.sender == sender and is_there(document)
+                if document.facts.sender == sender and _is_there(document)
             ]
-        documents = [*here, *other_documents(self._state, self._homes, sender)]
+        documents = [*here, *self._others_of(sender)]
         return sorted(
             (document for document in documents if not _is_expired(document)),
             key=lambda document: document.facts.created,
@@ -242,10 +252,27 @@ class DocumentStore:
         """Remove what is finished long enough, and what another service has removed."""
         with self._changed:
             expired = [
-                document for document in self._documents.values() if _is_expired(document) or not is_there(document)
+                document for document in self._documents.values() if _is_expired(document) or not _is_there(document)
             ]
         for document in expired:
             self.remove(document)
+
+    def _other_homes(self) -> list[Path]:
+        return [home for home in sorted(self._state.glob("documents*")) if home not in self._homes and home.is_dir()]
+
+    def _other(self, name: str) -> StoredDocument | None:
+        """The document with this id in the folder of another service."""
+        homes = self._other_homes() if ID.fullmatch(name) else []
+        return next((document for home in homes if (document := _read(home / name))), None)
+
+    def _others_of(self, sender: str) -> list[StoredDocument]:
+        """The documents of a sender in the folders of other services."""
+        folders = list[Path]()
+        for home in self._other_homes():
+            with suppress(OSError):
+                folders += sorted(folder for folder in home.iterdir() if ID.fullmatch(folder.name))
+        documents = filter(None, map(_read, folders))
+        return [document for document in documents if document.facts.sender == sender]
 
     # --- workers ---------------------------------------------------------------------------------------------------
 
@@ -253,14 +280,13 @@ class DocumentStore:
         """The next document to translate, when there is one: of the sender with the fewest that are; None: the end."""
         with self._changed:
             while not self.closing:
-                busy = Counter(
-                    document.facts.sender for document in self._documents.values() if _is_translated(document)
-                )
+                documents = self._documents.values()
+                busy = Counter(document.facts.sender for document in documents if document.facts.state == "translating")
                 share = math.ceil(self.limits.workers / 2)
                 queued = [
                     document
-                    for document in self._documents.values()
-                    if document.facts.state == "queued" and busy[document.facts.sender] < share and is_there(document)
+                    for document in documents
+                    if document.facts.state == "queued" and busy[document.facts.sender] < share and _is_there(document)
                 ]
                 if queued:
                     next_document = min(queued, key=lambda document: busy[document.facts.sender])
@@ -277,13 +303,13 @@ class DocumentStore:
     def save(self, document: StoredDocument) -> None:
         """Write the facts of a document, unless it was removed meanwhile. Raises DragomanError."""
         with self._changed:
-            if is_there(document):
+            if _is_there(document):
                 document.save()
 
     def end(self, document: StoredDocument, state: str, error: str = "") -> None:
         """A worker has done what it can: `done`, `failed`, or `queued` again because the service stops."""
         facts = document.facts
-        if not is_there(document):
+        if not _is_there(document):
             self.remove(document)
         with self._changed:
             facts.error = error
@@ -303,23 +329,32 @@ class DocumentStore:
 
 
 def _read(folder: Path) -> StoredDocument | None:
+    try:
+        document = StoredDocument(folder, Facts.model_validate_json((folder / FACTS).read_bytes()))
+        document.measure()
+    except (OSError, ValidationError):
+        return None
+    if (expires := document.facts.expires) is not None:
+        document.deadline = time.monotonic() + max(0.0, expires - time.time())
+    return document
+
+
+def _taken_over(folder: Path) -> StoredDocument | None:
     """The document in a folder; what is none, such as an upload that was not finished, is removed."""
     if not folder.is_dir() or folder.is_symlink():
         return None
-    try:
-        facts = Facts.model_validate_json((folder / FACTS).read_bytes())
-        if facts.id == folder.name and (folder / FILES / os.path.basename(facts.name)).is_file():
-            return StoredDocument(folder, facts)
-    except (OSError, ValidationError):
-        pass
+    document = _read(folder)
+    if document and document.facts.id == folder.name and (folder / FILES / Path(document.facts.name).name).is_file():
+        return document
     log.warning("a folder without a whole document was removed")
     shutil.rmtree(folder, ignore_errors=True)
     return None
 
 
+def _is_there(document: StoredDocument) -> bool:
+    """Whether no service has removed it."""
+    return not document.removed and (document.folder / FACTS).exists()
+
+
 def _is_expired(document: StoredDocument) -> bool:
     return document.deadline is not None and document.deadline <= time.monotonic()
-
-
-def _is_translated(document: StoredDocument) -> bool:
-    return document.facts.state == "translating"

@@ -16,11 +16,11 @@ from dragoman.engine import Query
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.serve.documents.document import DocumentRequest, Facts, StoredDocument
 from dragoman.serve.documents.store import DocumentStore
-from dragoman.serve.models.detect import detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
 from dragoman.serve.requests.ticket import Cancelled, Ticket
 from dragoman.serve.search.engine import SharedEngine, for_request
 from dragoman.serve.work.service import Service, TooLarge
+from dragoman.serve.work.text import choice_by_text
 from dragoman.translator import Translator
 from dragoman.workflows.documents.documents import DocumentTask, run_documents
 from dragoman.workflows.listener import Listeners, Progress
@@ -40,7 +40,6 @@ class DocumentWorkers:
         self._threads = [threading.Thread(target=work, daemon=True) for work in (*works, self._expire)]
 
     def start(self) -> None:
-        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
@@ -160,11 +159,10 @@ def chosen(request: DocumentRequest, models: Models, texts: Sequence[str]) -> tu
     if request.source:
         return models.choose(request.source, request.target, request.model)
     sources = models.sources_to(request.target, request.model)
-    known = [*sources, *([request.target] if request.target else [])]
-    source, _ = next(iter(detect("\n".join(texts), known)), (sources[0], 0.0))
-    if source not in sources:
-        raise DataError(f"the document is in {source} already")
-    return models.choose(source, request.target, request.model)
+    choice = choice_by_text("\n".join(texts), sources, models, request.target, request.model)
+    if choice is None:
+        raise DataError(f"the document is in {request.target} already")
+    return choice.model, choice.pair
 
 
 class _Watcher(Listeners):

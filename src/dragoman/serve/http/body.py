@@ -76,8 +76,8 @@ async def _multipart(request: Request, content: bytes, part_bytes: int) -> dict[
     return {name: values if len(values) > 1 else "".join(values) for name, values in lists.items()}
 
 
-def validated(model: type[Model], value: dict[str, Any]) -> Model:
-    """The value as a model of pydantic. Raises Problem that names the field."""
+def validated(model: type[Model], value: dict[str, Any], *others: str) -> Model:
+    """The value as a model of pydantic; `others` are fields besides. Raises Problem that names the field at fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -85,18 +85,15 @@ def validated(model: type[Model], value: dict[str, Any]) -> Model:
         name = str((*first["loc"], "body")[0])
         cause = plain_cause(first["msg"])
         if first["type"] == "extra_forbidden":
-            cause = f"unknown field; known are {', '.join(model.model_fields)}"
+            cause = f"unknown field; known are {', '.join((*others, *model.model_fields))}"
         raise malformed(f"{name[:60]}: {cause}") from None
 
 
-def takes(model: type[BaseModel]) -> dict[str, Any]:
-    """The body of a request as JSON, for OpenAPI."""
-    return _takes(model, "application/json")
-
-
-def takes_forms(model: type[BaseModel]) -> dict[str, Any]:
-    """The body of a request as JSON or a form, for OpenAPI."""
-    return _takes(model, "application/json", *FORMS)
+def takes(model: type[BaseModel], *forms: str) -> dict[str, Any]:
+    """The body of a request as JSON, or of one of these media types, for OpenAPI."""
+    schema = _inlined(model.model_json_schema())
+    content = {media: {"schema": schema} for media in ("application/json", *forms)}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def takes_file(model: type[BaseModel]) -> dict[str, Any]:
@@ -106,11 +103,6 @@ def takes_file(model: type[BaseModel]) -> dict[str, Any]:
     schema["properties"] = {"file": file, **schema["properties"]}
     schema["required"] = ["file", *schema.get("required", ())]
     return {"requestBody": {"required": True, "content": {FORMS[1]: {"schema": schema}}}}
-
-
-def _takes(model: type[BaseModel], *media: str) -> dict[str, Any]:
-    schema = _inlined(model.model_json_schema())
-    return {"requestBody": {"required": True, "content": {name: {"schema": schema} for name in media}}}
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dragoman.serve.requests.ticket import Cancelled
 from dragoman.serve.store.glossaries import Languages
 from dragoman.serve.store.keys import RECHECK, ApiKey, BadKey
 from dragoman.serve.work.service import Service
-from dragoman.serve.work.text import Prepare, TextAnswer, TextRequest
+from dragoman.serve.work.text import Prepare, TextAnswer, TextRequest, translate
 from dragoman.text.terms.glossary import Glossary
 
 P = ParamSpec("P")
@@ -58,8 +58,8 @@ class ServiceCall:
         return await self.service.ask(work, self.sender, self.departure)
 
     async def translate(self, request: TextRequest) -> list[TextAnswer]:
-        """The answers for a request in the turns of this sender. Raises as `Service.translate`."""
-        return await self.service.translate(request, self.sender, self.departure)
+        """The answers for a request in the turns of this sender. Raises as `Service.ask` and `translate`."""
+        return await self.ask(partial(translate, request, self.service.models))
 
     async def dictionaries(self, ids: Iterable[str]) -> dict[Languages, Glossary]:
         """The terms of the sender's glossaries with these ids by languages; the first one's are preferred.

@@ -38,14 +38,8 @@ class ProblemBody(BaseModel):
     instance: str | None = None
 
 
-_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
-PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
-"""What a route describes in OpenAPI."""
-
-
-def problem_of_status(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Problems that a route has and the others do not, for OpenAPI."""
-    return dict.fromkeys(statuses, _PROBLEM)
+PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+"""How OpenAPI describes one."""
 
 
 @dataclass(eq=False)
@@ -97,13 +91,11 @@ def problem_of(error: Exception) -> Problem:
         (ConfigError, 400, "refused", "The request cannot be served"),
         (DataError, 400, "malformed", "The request is malformed"),
         (ResourceError, 507, "too-large-to-search", "The request does not fit into memory"),
+        (DatabaseGone, 503, "database", "The database does not answer"),
+        (QueueFull, 503, "queue-full", "The service is busy"),
     ):
         if isinstance(error, kinds):
-            return Problem(status, kind, title, text)
-    if isinstance(error, DatabaseGone):
-        return Problem(503, "database", "The database does not answer", text, 5)
-    if isinstance(error, QueueFull):
-        return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
+            return Problem(status, kind, title, text, getattr(error, "retry_after", None))
     if isinstance(error, MemoryError):
         return problem_of(ResourceError("it does not fit into memory; send a shorter text"))
     if isinstance(error, Problem):

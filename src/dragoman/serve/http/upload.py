@@ -74,14 +74,12 @@ async def receive(
         await asyncio.to_thread(parts.finish)
     except ClientDisconnect:
         raise Cancelled("the client is gone") from None
-    except FormParserError as error:
+    except (FormParserError, OSError, Problem) as error:
         await _drain(request)
-        raise malformed(f"the form cannot be read: {error}") from None
-    except Problem:
-        await _drain(request)
-        raise
-    except OSError as error:
-        await _drain(request)
+        if isinstance(error, Problem):
+            raise
+        if isinstance(error, FormParserError):
+            raise malformed(f"the form cannot be read: {error}") from None
         cause = (error.strerror or type(error).__name__).lower()
         detail = f"the document cannot be stored: {cause}; try again later, or ask who runs the service"
         raise Problem(507, "storage", "The document cannot be stored", detail) from None
@@ -131,7 +129,6 @@ class _Parts:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file."""
         if self._file:
             with suppress(OSError):
                 self._file.close()

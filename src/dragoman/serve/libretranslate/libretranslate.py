@@ -1,25 +1,28 @@
 """The dialect of LibreTranslate: the same paths, fields and errors, for programs that speak it already.
 
 After its public interface (github.com/LibreTranslate/LibreTranslate). A suggestion is a correction of `/v1/feedback`.
+`/translate_file` answers with the address of the translation, which has a key of its own: anyone who has the address
+may read the translation until it expires, as with LibreTranslate.
 """
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.responses import Response
 
 from dragoman.documents.formats import SUFFIXES
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
+from dragoman.serve.documents.documents import documents_of, no_document, sent, upload
 from dragoman.serve.http.access import Call, charged
-from dragoman.serve.http.body import takes_forms
-from dragoman.serve.http.problems import malformed
-from dragoman.serve.libretranslate.schema import (
-    LibreTranslateBody,
-    LibreTranslateDetectBody,
-    LibreTranslateSuggestBody,
-)
+from dragoman.serve.http.body import FORMS, LenientBody, takes, takes_file
+from dragoman.serve.http.call import ServiceCall
+from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.models.detect import detect
 from dragoman.serve.native.feedback import FeedbackBody, keep
+from dragoman.serve.requests.ticket import Cancelled
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
 from dragoman.text.words.language import language_name
@@ -27,34 +30,79 @@ from dragoman.text.words.language import language_name
 PATHS = ("/translate", "/detect", "/languages", "/suggest", "/health", "/frontend", "/translate_file", "/download_file")
 # Alternatives that one text may have.
 MOST_ALTERNATIVES = 16
+# Seconds between two looks at a document that somebody waits for.
+LOOK = 0.05
 
-router = APIRouter(tags=["LibreTranslate"])
-
-
-@dataclass(frozen=True, slots=True)
-class _TranslateForm:
-    request: TextRequest
-    listed: bool
-    """Whether `q` is a list."""
-    alternatives: bool
-    """Whether there is a field for them, which is empty for HTML."""
+router, downloads = APIRouter(tags=["LibreTranslate"]), APIRouter(tags=["LibreTranslate"])
 
 
-@router.post("/translate", openapi_extra=takes_forms(LibreTranslateBody))
+class LibreTranslateBody(LenientBody):
+    """What `/translate` of LibreTranslate takes."""
+
+    q: str | list[str]
+    """A text, or several."""
+    source: str
+    """A language, or `auto`."""
+    target: str
+    """A language."""
+    format: Literal["text", "html"] = "text"
+    """What the text is."""
+    alternatives: int = Field(0, ge=0, le=16)
+    """Up to this many other translations."""
+    api_key: str = ""
+    """The key."""
+
+
+class LibreTranslateDetectBody(LenientBody):
+    """What `/detect` of LibreTranslate takes."""
+
+    q: str
+    """A text."""
+    api_key: str = ""
+    """The key."""
+
+
+class LibreTranslateSuggestBody(LenientBody):
+    """What `/suggest` of LibreTranslate takes."""
+
+    q: str
+    """A text."""
+    s: str
+    """Its right translation."""
+    source: str
+    """A language."""
+    target: str
+    """A language."""
+    api_key: str = ""
+    """The key."""
+
+
+class LibreTranslateFileForm(LenientBody):
+    """What `/translate_file` of LibreTranslate takes besides the file."""
+
+    source: str
+    """A language, or `auto`."""
+    target: str
+    """A language."""
+    api_key: str = ""
+    """The key."""
+
+
+@router.post("/translate", openapi_extra=takes(LibreTranslateBody, *FORMS))
 async def translate(call: Call) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
-    form = _form(await call.fields())
-    async with charged(call, form.request) as counted:
+    request, is_list, has_alternatives = _form(await call.fields())
+    async with charged(call, request) as counted:
         answers = await call.translate(counted)
     columns: dict[str, Sequence[Any]] = {"translatedText": [answer.text for answer in answers]}
-    if form.request.source is None:
+    if request.source is None:
         columns["detectedLanguage"] = list(map(_detected, answers))
-    if form.alternatives:
+    if has_alternatives:
         columns["alternatives"] = [list(answer.alternatives) for answer in answers]
-    return {name: column if form.listed else column[0] for name, column in columns.items()}
+    return {name: column if is_list else column[0] for name, column in columns.items()}
 
 
-@router.post("/detect", openapi_extra=takes_forms(LibreTranslateDetectBody))
+@router.post("/detect", openapi_extra=takes(LibreTranslateDetectBody, *FORMS))
 async def detect_language(call: Call) -> list[dict[str, Any]]:
     """The languages that `q` may be in, with a confidence of up to 100."""
     text = _text(await call.fields(), "q")
@@ -71,7 +119,7 @@ async def languages(call: Call) -> list[dict[str, Any]]:
     return [{"code": tag, "name": language_name(tag), "targets": models.targets_of(tag)} for tag in models.sources]
 
 
-@router.post("/suggest", openapi_extra=takes_forms(LibreTranslateSuggestBody))
+@router.post("/suggest", openapi_extra=takes(LibreTranslateSuggestBody, *FORMS))
 async def suggest(call: Call) -> dict[str, bool]:
     """Keep `s` as the right translation of `q` from `source` into `target`."""
     fields = await call.fields()
@@ -106,9 +154,33 @@ async def settings(call: Call) -> dict[str, Any]:
     }
 
 
-def _form(fields: dict[str, Any]) -> _TranslateForm:
-    listed = isinstance(fields.get("q"), list)
-    texts = fields["q"] if listed else [_text(fields, "q")]
+@router.post("/translate_file", openapi_extra=takes_file(LibreTranslateFileForm))
+async def translate_file(call: Call) -> dict[str, str]:
+    """Translate `file` from `source` or `auto` into `target`."""
+    document, key, call = await upload(call, _document_request)
+    await _finished(call, document)
+    facts = document.facts
+    if facts.state != "done":
+        await asyncio.to_thread(documents_of(call.request).store.remove, document)
+        raise Problem(400, "failed", "The document was not translated", facts.error or "the document is gone")
+    url = call.request.url_for("download_file", name=facts.id, key=key, file=facts.result)
+    return {"translatedFileUrl": str(url)}
+
+
+@downloads.get("/download_file/{name}/{key}/{file}", response_class=Response)
+async def download_file(request: Request, name: str, key: str, file: str) -> Response:
+    """A translation, by the address that `/translate_file` answered."""
+    request.state.record.path = f"/download_file/{name}"  # for the log: without the key
+    document = documents_of(request).store.named(name)
+    if document is None or not document.opens_with(key) or document.facts.state != "done":
+        raise no_document()
+    return sent(document.result, document.facts.result)
+
+
+def _form(fields: dict[str, Any]) -> tuple[TextRequest, bool, bool]:
+    """The request, whether `q` is a list, and whether its answer has alternatives, which are none for HTML."""
+    is_list = isinstance(fields.get("q"), list)
+    texts = fields["q"] if is_list else [_text(fields, "q")]
     if not texts or not all(isinstance(text, str) for text in texts):
         raise malformed("Invalid request: q is a string or a list of strings")
     source, target = _text(fields, "source"), _text(fields, "target")
@@ -123,7 +195,7 @@ def _form(fields: dict[str, Any]) -> _TranslateForm:
         format=cast("Format", markup),
         alternatives=0 if markup == "html" else count,
     )
-    return _TranslateForm(request, listed, count > 0)
+    return request, is_list, count > 0
 
 
 def _text(fields: dict[str, Any], name: str) -> str:
@@ -145,3 +217,28 @@ def _alternatives(field: Any) -> int:
 
 def _detected(answer: TextAnswer) -> dict[str, Any]:
     return {"confidence": round(100 * (answer.detected or 0.0), 1), "language": answer.source}
+
+
+async def _finished(call: ServiceCall, document: StoredDocument) -> None:
+    """Wait; a document that nobody waits for any more is removed. Raises Cancelled."""
+    store, leaving = documents_of(call.request).store, call.departure()
+    try:
+        while not document.is_finished and not store.closing:
+            await asyncio.wait([leaving], timeout=LOOK)
+            if leaving.done():
+                raise Cancelled("the client is gone")
+        if store.closing and not document.is_finished:
+            raise Problem(503, "stopping", "The service is busy", "the service is about to stop; try again later", 5)
+    except BaseException:
+        await asyncio.to_thread(store.remove, document)
+        raise
+    finally:
+        leaving.cancel()
+
+
+def _document_request(form: dict[str, str]) -> DocumentRequest:
+    """Raises Problem."""
+    for name in ("source", "target"):
+        if not form.get(name):
+            raise malformed(f"Invalid request: missing {name} parameter")
+    return DocumentRequest(source=None if form["source"] == "auto" else form["source"], target=form["target"])

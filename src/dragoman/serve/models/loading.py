@@ -22,7 +22,6 @@ from dragoman.config.sections.project import pair_name
 from dragoman.errors import ResourceError
 from dragoman.installed.opening import open_model
 from dragoman.serve.requests.ticket import QueueFull
-from dragoman.system.machine import usable_processors
 from dragoman.system.parsing import parse_json
 from dragoman.translator import Translator
 
@@ -57,6 +56,11 @@ class ServedModel:
     used: float = 0.0
     """When a request last began with it."""
     uses: WeakSet[_Use] = field(default_factory=WeakSet)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it can translate at once."""
+        return self.translator is not None
 
     @property
     def bytes(self) -> int:
@@ -97,11 +101,6 @@ class Loader:
         self.on_event: Callable[[str, str], None] = lambda name, event: None
         self._lock = threading.Lock()
 
-    @property
-    def searches(self) -> int:
-        """Batches that can be searched at a time."""
-        return self.threads or usable_processors()
-
     def translator(self, model: ServedModel, others: Iterable[ServedModel]) -> Translator:
         """The translator of a model for one request; it is loaded now if it is not yet, the `others` give way.
 
@@ -138,7 +137,7 @@ class Loader:
         needed = model.bytes
         if needed > self.limit:
             raise ResourceError(f"{model.name}: needs {needed:,} bytes, more than --memory-limit; raise that")
-        loaded = sorted((other for other in others if other.translator), key=lambda other: other.used)
+        loaded = sorted((other for other in others if other.loaded), key=lambda other: other.used)
         while loaded and needed + sum(other.bytes for other in loaded) > self.limit:
             idle = next((other for other in loaded if not other.uses), None)
             if idle is None:

@@ -4,6 +4,8 @@ Needs torch and the weights of the model. The network that was used last is kept
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,10 +52,22 @@ class Looking:
             self._inspected(model, pair, text, translation).to_html(path)
             return path.read_text(encoding="utf-8")
 
-    def _turn_for(self, model: ServedModel) -> "_Turn":
+    @contextmanager
+    def _turn_for(self, model: ServedModel) -> Iterator[None]:
+        """Within the block it is the turn of one request; others wait, up to WAITING of them."""
         if find_spec("torch") is None:
             raise CannotLook(f"{model.name}: looking inside needs PyTorch where it is served, `dragoman[train]`")
-        return _Turn(self._turn, self._places)
+        if not self._places.acquire(blocking=False):
+            raise QueueFull("others look inside now; try again later", 5)
+        try:
+            if not self._turn.acquire(timeout=SECONDS):
+                raise QueueFull("others look inside now; try again later", 5)
+            try:
+                yield
+            finally:
+                self._turn.release()
+        finally:
+            self._places.release()
 
     def _inspected(
         self, model: ServedModel, pair: ServedPair, text: str, translation: str | None
@@ -80,21 +94,3 @@ class Looking:
                 raise CannotLook(f"{model.name}: is without the weights that looking inside needs, an export alone")
             self._last = (key, bundle, bundle.load_model())
         return self._last[1:]
-
-
-class _Turn:
-    """Within the block it is the turn of one request; others wait, up to WAITING of them. Raises QueueFull."""
-
-    def __init__(self, turn: threading.Lock, places: threading.Semaphore) -> None:
-        self.turn, self.places = turn, places
-
-    def __enter__(self) -> None:
-        if not self.places.acquire(blocking=False):
-            raise QueueFull("others look inside now; try again later", 5)
-        if not self.turn.acquire(timeout=SECONDS):
-            self.places.release()
-            raise QueueFull("others look inside now; try again later", 5)
-
-    def __exit__(self, *_: object) -> None:
-        self.turn.release()
-        self.places.release()

@@ -11,11 +11,10 @@ from pathlib import Path
 from dragoman.errors import ConfigError, DataError
 from dragoman.memory import Contents, Memory, MemoryMatch, MemoryUnit, contents
 from dragoman.serve.models.models import ServedPair
+from dragoman.serve.store.glossaries import Languages
 from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
 from dragoman.workflows.documents.memory import DATABASE, existing_memory, open_memory
-
-Languages = tuple[str, str]
 
 
 class Memories:
@@ -35,7 +34,6 @@ class Memories:
             raise DataError(f"{self.path}: nothing in the languages of the models; give another --memory")
 
     def close(self) -> None:
-        """Close the databases that are open."""
         with self._lock:
             for memory in self._open.values():
                 if memory is not None:

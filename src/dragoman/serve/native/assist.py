@@ -1,20 +1,36 @@
-"""What helps a person who translates, `/v1`: alternatives of a word, scores of a translation."""
+"""What helps a person who translates, `/v1`: alternatives of a word, scores of a translation.
 
+For alternatives, what is before a clicked word stays, and translations that continue with another word are offered. The
+confidence of a score is what the model has learned from validation lines (`control.confidence.confidence`), by the same
+features as for its own translations; a model that has learned none gives none.
+"""
+
+import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from dragoman.control.faults.faults import Requirements, checked, detect_fault
+from dragoman.errors import DataError
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import takes
-from dragoman.serve.http.problems import PROBLEMS, malformed
+from dragoman.serve.http.problems import malformed
+from dragoman.serve.models.models import Models
 from dragoman.serve.native.schema import Body, Warned, language_of
-from dragoman.serve.work.alternatives import NextWord, next_words
-from dragoman.serve.work.score import Scored, score
 from dragoman.serve.work.service import check_size
-from dragoman.serve.work.text import Prepare, TextRequest, choose
-from dragoman.text.words.normalise import is_text
+from dragoman.serve.work.text import Choice, Prepare, TextRequest, choose
+from dragoman.text.tokens.tokenizer import EOS
+from dragoman.text.words.normalise import is_text, normalise
+from dragoman.text.words.words import is_unspaced
+from dragoman.translation import Candidate, Translation
+from dragoman.translator import Translator
+
+# Translations that are searched for each word that is wanted: several tokens may begin one word.
+WIDENING = 2
+_WORD = re.compile(r"\s*\S+")
 
 
 class AlternativesBody(Body):
@@ -100,7 +116,7 @@ class ScoreAnswer(BaseModel):
     scores: list[ScoreOf]
 
 
-router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.post("/alternatives", openapi_extra=takes(AlternativesBody))
@@ -123,11 +139,9 @@ async def alternatives(call: Call) -> AlternativesAnswer:
             target = str(body.target)
             return AlternativesAnswer(alternatives=[], source=target, target=target, model="")
         translator = prepare(call.service.models.translator(chosen.model, chosen.pair))
-        words = next_words(translator, body.text, body.prefix, body.count)
+        words = _next_words(translator, body.text, body.prefix, body.count)
         pair = chosen.pair
-        return AlternativesAnswer(
-            alternatives=list(map(_alternative, words)), source=pair.source, target=pair.target, model=chosen.model.name
-        )
+        return AlternativesAnswer(alternatives=words, source=pair.source, target=pair.target, model=chosen.model.name)
 
     async with charged(call, request) as counted:
         return await call.ask(work)
@@ -146,29 +160,82 @@ async def score_translations(call: Call) -> ScoreAnswer:
     request = TextRequest(texts, language_of(body.source), body.target, body.model)
     check_size(TextRequest(translations), call.service.limits)
     async with charged(call, request) as counted:
-        scores = await call.ask(partial(score, counted, translations, call.service.models))
-    return ScoreAnswer(scores=list(map(_score, scores)))
+        scores = await call.ask(partial(_scores, counted, translations, call.service.models))
+    return ScoreAnswer(scores=scores)
 
 
 def _listed(texts: str | list[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
-def _score(scored: Scored) -> ScoreOf:
-    total, pair = sum(scored.log_probs), scored.choice.pair
-    tokens = zip(scored.pieces, scored.log_probs, strict=True)
+def _next_words(translator: Translator, text: str, prefix: str, count: int) -> list[Alternative]:
+    """Up to `count` translations of a line with different words after the `prefix`, best first; blocks.
+
+    A prefix that ends with a space has whole words; without one, its last word may be continued. Raises what
+    `Translator.alternatives` raises.
+    """
+    beginning = normalise(prefix)
+    beginning += " " if beginning and prefix[-1].isspace() else ""
+    words: dict[str, Alternative] = {}
+    for candidate in translator.alternatives(text, prefix, WIDENING * count) if text.strip() else ():
+        if candidate.text.startswith(beginning):
+            word = _first_word(candidate.text[len(beginning) :])
+            alternative = Alternative(
+                word=word, text=candidate.text, score=candidate.score, log_prob=candidate.log_prob
+            )
+            words.setdefault(word, alternative)
+    return list(words.values())[:count]
+
+
+def _first_word(rest: str) -> str:
+    """The rest up to the next space; of a script without spaces its first character, and "" at the end."""
+    match = _WORD.match(rest)
+    word = match.group().strip() if match else ""
+    return word[:1] if word and is_unspaced(word[0]) else word
+
+
+def _scores(request: TextRequest, translations: Sequence[str], models: Models, prepare: Prepare) -> list[ScoreOf]:
+    """The scores of the translation of each text of a request, in order; blocks.
+
+    Raises what `choose` and `Translator.score` raise, and DataError for a text that is found to be in the target
+    language, of which no model translates.
+    """
+    chosen = list[Choice]()
+    for number, choice in enumerate(choose(request, models), 1):
+        if choice is None:
+            raise DataError(f"text {number}: seems to be in {request.target} already; name its language as source")
+        chosen.append(choice)
+    scores: dict[int, ScoreOf] = {}
+    for model, pair in dict.fromkeys((choice.model, choice.pair) for choice in chosen):
+        members = [n for n, choice in enumerate(chosen) if (choice.model, choice.pair) == (model, pair)]
+        pairs = [(normalise(request.texts[n]), normalise(translations[n])) for n in members]
+        translator = prepare(models.translator(model, pair))
+        for n, texts, log_probs in zip(members, pairs, translator.score(pairs), strict=True):
+            scores[n] = _score(chosen[n], translator, texts, log_probs)
+    return [scores[n] for n in range(len(chosen))]
+
+
+def _score(choice: Choice, translator: Translator, pair: tuple[str, str], log_probs: list[float]) -> ScoreOf:
+    """The scores of a translation whose tokens, and EOS, have these log-probabilities."""
+    [(source, target)] = translator.symbols.mask_pairs([pair])
+    tokenizer = translator.tokenizer
+    [source_ids], [ids] = tokenizer.encode([source], "source"), tokenizer.encode([target], "target")
+    total = sum(log_probs)
+    candidate = Candidate(pair[1], total, total, tuple(ids))
+    fault = detect_fault(source_ids, source, ids)
+    translation = checked(
+        Translation(pair[0], (candidate,), (fault,) if fault else ()), Requirements.of(pair[0], translator.options)
+    )
+    learned = translator.confidence
+    pieces = zip(tokenizer.pieces([*ids, EOS], "target"), log_probs, strict=True)
     return ScoreOf(
         log_prob=total,
-        per_token=total / len(scored.log_probs),
-        tokens=[TokenScore(piece=piece, log_prob=log_prob) for piece, log_prob in tokens],
-        confidence=scored.confidence,
-        warnings=[Warned(kind=flag.kind, text=flag.text) for flag in scored.warnings],
-        source=pair.source,
-        target=pair.target,
-        model=scored.choice.model.name,
-        detected=scored.choice.detected,
+        per_token=total / len(log_probs),
+        tokens=[TokenScore(piece=piece, log_prob=log_prob) for piece, log_prob in pieces],
+        confidence=learned.probability(translation) if learned and pair[0] and pair[1] else None,
+        warnings=[Warned(kind=flag.kind, text=flag.text) for flag in translation.warnings],
+        source=choice.pair.source,
+        target=choice.pair.target,
+        model=choice.model.name,
+        detected=choice.detected,
     )
-
-
-def _alternative(word: NextWord) -> Alternative:
-    return Alternative(word=word.word, text=word.text, score=word.score, log_prob=word.log_prob)

@@ -1,6 +1,7 @@
 """Documents in the native dialect, `/v1/documents`: upload, progress, translation, what to review, delete."""
 
 import asyncio
+import re
 from datetime import datetime
 from typing import Any, Literal
 
@@ -10,11 +11,13 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.documents import DocumentOptions as Languages
 from dragoman.serve.documents.document import DocumentRequest, StoredDocument
-from dragoman.serve.documents.documents import document_of, documents_of, remove, sent, upload
+from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
 from dragoman.serve.http.access import Call
-from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
+from dragoman.serve.http.body import takes_file, validated
+from dragoman.serve.http.problems import PROBLEM, Problem, malformed
+from dragoman.serve.native.schema import language_of
 from dragoman.system.parsing import Malformed, parse_json
-from dragoman.workflows.documents.review import HEADER, page_policy, render, review_rows
+from dragoman.workflows.documents.review import HEADER, page_policy, render, review_files, review_rows
 
 
 class DocumentProgress(BaseModel):
@@ -79,44 +82,24 @@ class ReviewAnswer(BaseModel):
 def answer_of(document: StoredDocument) -> DocumentAnswer:
     """The answer for a document."""
     facts, left = document.facts, document.seconds_left
-    return DocumentAnswer(
-        id=facts.id,
-        name=facts.name,
-        state=facts.state,
-        source=facts.source,
-        target=facts.target,
-        model=facts.model,
-        progress=DocumentProgress(done=document.done, total=document.total),
-        seconds_left=None if left is None else round(left, 1),
-        result=facts.result,
-        units=facts.units,
-        characters=facts.characters,
-        flagged=facts.flagged,
-        warnings=facts.warnings,
-        error=facts.error,
-        created=datetime.fromtimestamp(facts.created).astimezone(),
-        expires=None if facts.expires is None else datetime.fromtimestamp(facts.expires).astimezone(),
-    )
+    more = {
+        "progress": DocumentProgress(done=document.done, total=document.total),
+        "seconds_left": None if left is None else round(left, 1),
+        "created": datetime.fromtimestamp(facts.created).astimezone(),
+        "expires": None if facts.expires is None else datetime.fromtimestamp(facts.expires).astimezone(),
+    }
+    return DocumentAnswer(**{**facts.model_dump(exclude={"request"}), **more})
 
 
-router = APIRouter(
-    prefix="/v1/documents", tags=["documents"], responses={**PROBLEMS, **dict.fromkeys((409, 415, 429), PROBLEMS[400])}
-)
+router = APIRouter(prefix="/v1/documents", tags=["documents"], responses={429: PROBLEM})
 
 TABLE = "text/tab-separated-values"
-_SCHEMA = DocumentRequest.model_json_schema()
-_FORM = {
-    "type": "object",
-    "required": ["file"],
-    "properties": {"file": {"type": "string", "format": "binary"}, **_SCHEMA["properties"]},
-}
-_TAKES = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-@router.post("", status_code=202, openapi_extra=_TAKES, response_model=DocumentAnswer)
+@router.post("", status_code=202, openapi_extra=takes_file(DocumentRequest), response_model=DocumentAnswer)
 async def create(call: Call) -> Response:
     """Upload a document to be translated: the field `file`, and how in the other fields."""
-    document = (await upload(call, _fields, unknown_format=415)).document
+    document = (await upload(call, _request, unknown_format=415)).document
     location = f"/v1/documents/{document.facts.id}"
     return JSONResponse(answer_of(document).model_dump(mode="json"), 202, {"Location": location})
 
@@ -137,7 +120,7 @@ async def document(call: Call, name: str) -> DocumentAnswer:
 @router.delete("/{name}", status_code=204)
 async def delete(call: Call, name: str) -> Response:
     """Delete a document with its translation; if it is being translated, that ends."""
-    await remove(call, document_of(call, name))
+    await asyncio.to_thread(documents_of(call.request).store.remove, document_of(call, name))
     return Response(status_code=204)
 
 
@@ -156,7 +139,7 @@ async def result(call: Call, name: str) -> Response:
 async def review(call: Call, name: str, format: Literal["json", "tsv", "html"] = "json") -> Response:
     """What a person should look at, as JSON, as a table or as a page."""
     document = _done(document_of(call, name))
-    facts, (table, page) = document.facts, document.review
+    facts, (table, page) = document.facts, review_files(document.result)  # there, if anything is flagged
     if format == "json":
         rows = await asyncio.to_thread(lambda: [ReviewRow.model_validate(row) for row in review_rows(table)])
         return JSONResponse(ReviewAnswer(rows=rows).model_dump())
@@ -179,14 +162,16 @@ def _done(document: StoredDocument) -> StoredDocument:
     raise Problem(409, "not-ready", "The document is not translated yet", f"the document is {state}; ask again", 2)
 
 
-def _fields(form: dict[str, str]) -> dict[str, Any]:
-    """The fields of a form as those of a `DocumentRequest`. Raises Problem."""
-    fields: dict[str, Any] = dict(form)
+def _request(form: dict[str, str]) -> DocumentRequest:
+    """The request in the fields of a form. Raises Problem that names the one at fault."""
+    fields: dict[str, Any] = {**form, "source": language_of(form.get("source"))}
+    for name in ("target", "model", "glossary_id"):
+        fields[name] = form.get(name) or None
     for name in ("mark", "update"):
         if name in form:
             fields[name] = _truth(name, form[name])
     if "max_chars" in form:
-        if not (form["max_chars"].isascii() and form["max_chars"].isdecimal() and len(form["max_chars"]) < 10):
+        if not re.fullmatch("0*[1-9][0-9]{0,8}", form["max_chars"]):
             raise malformed("max_chars: give a number of at least 1")
         fields["max_chars"] = int(form["max_chars"])
     if "columns" in form:
@@ -196,7 +181,7 @@ def _fields(form: dict[str, str]) -> dict[str, Any]:
             fields["glossary"] = parse_json(form["glossary"].encode()) if form["glossary"] else None
         except Malformed as error:
             raise malformed(f"glossary: {error}; give an object of JSON") from None
-    return fields
+    return validated(DocumentRequest, fields, "file")
 
 
 def _truth(name: str, value: str) -> bool:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.call import ServiceCall
-from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
+from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.native.schema import Body
 from dragoman.serve.store.corrections import CorrectionLimit, NewCorrection, StoredCorrection
 from dragoman.serve.work.service import check_size
@@ -65,7 +65,7 @@ class FeedbackList(BaseModel):
     corrections: list[FeedbackOf]
 
 
-router = APIRouter(prefix="/v1/feedback", tags=["native"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/feedback", tags=["native"])
 
 
 @router.post("", openapi_extra=takes(FeedbackBody))

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes
-from dragoman.serve.http.problems import PROBLEMS, malformed
+from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.models import Models
 from dragoman.serve.native.schema import Body
 from dragoman.serve.store.glossaries import Languages, StoredGlossary
@@ -84,7 +84,7 @@ class EntriesAnswer(BaseModel):
     entries: dict[str, list[str]]
 
 
-router = APIRouter(prefix="/v1/glossaries", tags=["native"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/glossaries", tags=["native"])
 
 
 @router.post("", status_code=201, openapi_extra=takes(GlossaryBody))

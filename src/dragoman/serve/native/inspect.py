@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.call import ServiceCall
-from dragoman.serve.http.problems import PROBLEMS, malformed, problem_of_status
+from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.models import ServedModel, ServedPair
 from dragoman.serve.native.schema import Body, language_of
 from dragoman.serve.work.service import check_size
@@ -24,7 +24,7 @@ POLICY = (
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 )
 
-router = APIRouter(prefix="/v1/inspect", tags=["native"], responses={**PROBLEMS, **problem_of_status(501)})
+router = APIRouter(prefix="/v1/inspect", tags=["native"])
 
 
 class InspectBody(Body):

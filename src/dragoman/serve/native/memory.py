@@ -1,7 +1,7 @@
 """The translation memory of the service, `/v1/memory`: what it holds, search, new units, and all of it as a file."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
@@ -11,7 +11,7 @@ from dragoman.errors import ResourceError
 from dragoman.memory import MemoryUnit
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes
-from dragoman.serve.http.problems import PROBLEMS, Problem, malformed, problem_of_status
+from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.native.schema import Body
 from dragoman.serve.work.service import Service, check_size
@@ -98,7 +98,7 @@ class MemoryStats(BaseModel):
     parts: list[MemoryPart]
 
 
-router = APIRouter(prefix="/v1/memory", tags=["native"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/memory", tags=["native"])
 
 
 @router.get("")
@@ -109,7 +109,7 @@ async def stats(call: Call) -> MemoryStats:
     return MemoryStats(name=memories.path.name, grows=memories.grows, parts=parts)
 
 
-@router.post("/search", openapi_extra=takes(MemorySearchBody), responses=problem_of_status(501))
+@router.post("/search", openapi_extra=takes(MemorySearchBody))
 async def search(call: Call) -> MemorySearchAnswer:
     """Units whose source equals a text, differs from it in its numbers alone, or is similar."""
     body = await call.body(MemorySearchBody)
@@ -153,7 +153,7 @@ async def export(
     if memory is None:
         raise Problem(404, "no-units", "The memory has nothing", f"the memory has nothing from {source} into {target}")
     name = f"memory-{pair[0]}-{pair[1]}.{form}"
-    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(memory_lines(memory, f".{form}"), media_type=MEDIA[form], headers=headers)
 
 

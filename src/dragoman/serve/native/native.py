@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
@@ -12,7 +13,7 @@ from dragoman.documents.markup.markup import Tags
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.call import ServiceCall, problem_for
-from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
+from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.models.detect import detect
 from dragoman.serve.native.schema import (
     DetectAnswer,
@@ -20,29 +21,22 @@ from dragoman.serve.native.schema import (
     Detected,
     LanguageOf,
     LanguagesAnswer,
-    LinkSpans,
-    ModelOf,
     ModelsAnswer,
-    PairOf,
     SentenceEvent,
     StreamEnd,
     TagsBody,
-    TermUse,
     TranslateAnswer,
     TranslateBody,
-    Translated,
-    Warned,
     language_of,
 )
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.stream import StreamedSentence
-from dragoman.serve.work.text import TextAnswer, TextRequest
+from dragoman.serve.work.text import TextRequest
 from dragoman.text.words.language import language_name
-from dragoman.translation import Flag
 
 EVENTS, MARKDOWN = "text/event-stream", "text/markdown"
 
-router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.post("/translate", openapi_extra=takes(TranslateBody), response_model=TranslateAnswer)
@@ -53,7 +47,7 @@ async def translate(call: Call) -> Response | TranslateAnswer:
         return await _events(call, request)
     async with charged(call, request) as counted:
         answers = await call.translate(counted)
-    return TranslateAnswer(translations=list(map(_translated, answers)))
+    return TranslateAnswer.model_validate({"translations": answers}, from_attributes=True)
 
 
 @router.post("/translate/stream", openapi_extra=takes(TranslateBody), response_class=StreamingResponse)
@@ -77,17 +71,7 @@ async def detect_language(call: Call) -> DetectAnswer:
 @router.get("/models")
 async def models(call: Call) -> ModelsAnswer:
     """The models that are served, with their pairs of languages."""
-    return ModelsAnswer(
-        models=[
-            ModelOf(
-                name=model.name,
-                pairs=[PairOf(source=pair.source, target=pair.target) for pair in model.pairs],
-                license=model.license,
-                loaded=model.translator is not None,
-            )
-            for model in call.service.models.models.values()
-        ]
-    )
+    return ModelsAnswer.model_validate({"models": [*call.service.models.models.values()]}, from_attributes=True)
 
 
 @router.get("/models/{name}/card", response_class=Response, responses={200: {"content": {MARKDOWN: {}}}})
@@ -140,29 +124,6 @@ def _tags(tags: TagsBody) -> Tags:
     return Tags(splitting, non_splitting, ignored, tags.outline)
 
 
-def _translated(answer: TextAnswer) -> Translated:
-    return Translated(
-        text=answer.text,
-        source=answer.source,
-        target=answer.target,
-        model=answer.model,
-        detected=answer.detected,
-        alternatives=list(answer.alternatives),
-        warnings=_warned(answer.warnings),
-        terms=[TermUse(source=term.source, target=term.target, satisfied=term.satisfied) for term in answer.terms],
-        alignment=[
-            LinkSpans(source=(link.source.begin, link.source.end), target=(link.target.begin, link.target.end))
-            for link in answer.alignment
-        ],
-        normalised=answer.normalised,
-        match=answer.match,
-    )
-
-
-def _warned(flags: tuple[Flag, ...]) -> list[Warned]:
-    return [Warned(kind=flag.kind, text=flag.text) for flag in flags]
-
-
 async def _events(call: ServiceCall, request: TextRequest) -> Response:
     """The answer as events. It begins with the first sentence: until then an error has its status."""
     if len(request.texts) != 1 or request.format != "text" or request.alternatives or request.alignment:
@@ -187,14 +148,7 @@ async def _written(
         async for sentence in sentences():
             whole += sentence.before + sentence.text
             if sentence.source:
-                event = SentenceEvent(
-                    index=index,
-                    before=sentence.before,
-                    source=sentence.source,
-                    text=sentence.text,
-                    warnings=_warned(sentence.warnings),
-                )
-                yield _event("sentence", event.model_dump())
+                yield _event("sentence", SentenceEvent(**asdict(sentence), index=index).model_dump())
                 index += 1
             else:
                 source, target = sentence.pair

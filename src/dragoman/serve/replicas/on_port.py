@@ -13,7 +13,7 @@ from dragoman.serve.replicas.options import ServeOptions, served
 from dragoman.serve.replicas.replica import ReplicaLink
 from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import listen, reserved, serve_on, url_of
-from dragoman.serve.watch.tracing import trace_to
+from dragoman.serve.watch.tracing import traced
 from dragoman.system.machine import usable_processors
 
 
@@ -25,7 +25,7 @@ def serve_on_port(options: ServeOptions, count: int, on_ready: Callable[[str, st
     """
     names, threads = served(Models(options.models)), options.threads or max(1, usable_processors() // count)
     with reserved(options.address, options.has_keys()) as port, signalled() as stopped, options.log():
-        run = partial(run_replica, options.for_replica(threads).on_port(port.getsockname()[1]))
+        run = partial(run_replica, options.for_replica(threads, port.getsockname()[1]))
         announce = partial(on_ready, names, url_of(port))
         return Replicas(count, run).serve(stopped, options.limits.seconds + 15, announce)
 
@@ -37,13 +37,8 @@ def run_replica(options: ServeOptions, link: ReplicaLink) -> None:
             service = options.service()
             link.join(service)
             service.golden()
-            tracing = trace_to(options.otlp) if options.otlp else None
-            if tracing:
-                service.on_request.append(tracing.on_request)
-            with listen(options.address, has_keys=True, shared=True) as listening:
-                serve_on(listening, service, options.address, options.documents, on_ready=link.ready)
-            if tracing:
-                tracing.close()
+            with traced(service.on_request, options.otlp), listen(options.address, has_keys=True, shared=True) as port:
+                serve_on(port, service, options.address, options.documents, on_ready=link.ready)
         except DragomanError as error:
             link.failed(error)
             raise SystemExit(error.exit_code) from None

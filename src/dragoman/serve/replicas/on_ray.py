@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dragoman.errors import ConfigError, DragomanError, ModelError
-from dragoman.serve.app import LOCAL_NAMES, make_app
+from dragoman.serve.app import make_app
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.models.models import Models
 from dragoman.serve.replicas.on_port import signalled
@@ -21,7 +21,7 @@ from dragoman.serve.replicas.options import ServeOptions, served
 from dragoman.serve.requests.record import log_event
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
 from dragoman.serve.store.keys import Rates
-from dragoman.serve.watch.tracing import trace_to
+from dragoman.serve.watch.tracing import traced
 from dragoman.system.cluster import cluster, processors_of
 from dragoman.system.machine import usable_processors
 
@@ -43,28 +43,24 @@ class Coordinator:
         return self._rates.take(key, per_minute)
 
     def stop(self) -> None:
-        """Announce that the service is about to stop."""
         self._stops = True
 
     def stops(self) -> bool:
-        """Whether the service is about to stop."""
         return self._stops
 
 
 class RayReplica:
     """The service in a process of Ray Serve."""
 
-    def __init__(self, options: ServeOptions, host: str, coordinator: Any) -> None:
+    def __init__(self, options: ServeOptions, coordinator: Any) -> None:
         """Load the first model; raises what keeps it from translating."""
         self._open = ExitStack()
         self._open.enter_context(options.log())
-        self.options, self.host, self.coordinator = options, host, coordinator
+        self.options, self.coordinator = options, coordinator
         self.service = options.service()
         self.service.golden()
         self.service.take = _taken_at(coordinator)
-        if options.otlp:
-            tracing = trace_to(options.otlp)
-            self.service.on_request.append(tracing.on_request)
+        self._open.enter_context(traced(self.service.on_request, options.otlp))
         threading.Thread(target=self._watch, name="coordinator", daemon=True).start()
 
     def __serve_build_asgi_app__(self) -> Any:
@@ -72,8 +68,8 @@ class RayReplica:
         from ray import serve
 
         self.service.metrics.labels = {"replica": serve.get_replica_context().replica_id.unique_id}
-        names = LOCAL_NAMES | {self.host.lower(), *map(str.lower, self.options.address.names)}
-        return make_app(self.service, names, _log, Documents(self.service, self.options.documents), keep)
+        documents = Documents(self.service, self.options.documents)
+        return make_app(self.service, self.options.address.hosts, _log, documents, keep)
 
     def _watch(self) -> None:
         import ray
@@ -98,7 +94,7 @@ def serve_on_ray(options: ServeOptions, count: int, address: str | None, on_read
     with signalled() as stopped, cluster(address, threads * count, logs=True) as ray:
         _refuse_few(ray, count, threads)
         coordinator = ray.remote(num_cpus=0, max_restarts=-1)(Coordinator).remote()
-        with _deployed(options.for_replica(threads), count, port, coordinator):
+        with _deployed(options.for_replica(threads, port), count, coordinator):
             on_ready(names, url)
             while not stopped.wait(ASK):
                 pass
@@ -107,28 +103,28 @@ def serve_on_ray(options: ServeOptions, count: int, address: str | None, on_read
 
 
 @contextmanager
-def _deployed(options: ServeOptions, count: int, port: int, coordinator: Any) -> Iterator[None]:
+def _deployed(options: ServeOptions, count: int, coordinator: Any) -> Iterator[None]:
     """The replicas behind Ray Serve's proxy, until the block ends and what they accepted is answered."""
     from ray import serve
 
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     quiet = {"log_level": "ERROR", "enable_access_log": False}
     _refuse_other(serve)
-    host, seconds = options.address.host, options.limits.seconds
-    serve.start(http_options={"host": host, "port": port, "keep_alive_timeout_s": KEEP_ALIVE}, logging_config=quiet)
+    http = {"host": options.address.host, "port": options.address.port, "keep_alive_timeout_s": KEEP_ALIVE}
+    serve.start(http_options=http, logging_config=quiet)
     deployment: Any = serve.deployment(
         serve.ingress()(RayReplica),
         name="service",
         num_replicas=count,
         ray_actor_options={"num_cpus": options.threads},
         max_ongoing_requests=max(MOST_REQUESTS, 2 * options.limits.places),
-        graceful_shutdown_timeout_s=seconds + 5,
+        graceful_shutdown_timeout_s=options.limits.seconds + 5,
         graceful_shutdown_wait_loop_s=0.5,
         logging_config=quiet,
     )
     try:
         try:
-            serve.run(deployment.bind(options, host, coordinator), name=NAME, route_prefix="/")
+            serve.run(deployment.bind(options, coordinator), name=NAME, route_prefix="/")
         except RuntimeError as error:
             raise ModelError(f"the replicas do not start: {_cause(error)}") from None
         yield

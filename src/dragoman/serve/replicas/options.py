@@ -1,7 +1,7 @@
 """The options of a service, and the service that follows from them, in this process or in a replica."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from dragoman.serve.models.loading import Loader
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address
+from dragoman.serve.store.database import ServiceState, state_folder
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import ServiceState, state_folder
 from dragoman.serve.work.service import Service, ServiceLimits
 
 
@@ -47,23 +47,15 @@ class ServeOptions:
 
     def has_keys(self) -> bool:
         """Whether its state has keys. Raises ConfigError."""
-        state = self.open_state()
-        try:
+        with closing(self.open_state()) as state:
             return KeyStore(state.database).are_required()
-        finally:
-            state.close()
 
-    def for_replica(self, threads: int) -> "ServeOptions":
-        """A copy for another process: with absolute paths, where names are paths, and this number of threads."""
+    def for_replica(self, threads: int, port: int) -> "ServeOptions":
+        """A copy for another process: on this port, with absolute paths, where names are paths, and these threads."""
         models = [model.absolute() if model.exists() else model for model in self.models]
-        memory = self.memory and self.memory.absolute()
-        return replace(
-            self, models=models, memory=memory, state=(self.state or state_folder()).absolute(), threads=threads
-        )
-
-    def on_port(self, port: int) -> "ServeOptions":
-        """A copy that listens on this port."""
-        return replace(self, address=replace(self.address, port=port))
+        memory, state = self.memory and self.memory.absolute(), (self.state or state_folder()).absolute()
+        address = replace(self.address, port=port)
+        return replace(self, models=models, address=address, memory=memory, state=state, threads=threads)
 
 
 def served(models: Models) -> str:

@@ -47,11 +47,9 @@ class ReplicaLink:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def ready(self) -> None:
-        """Report that the replica serves."""
         self._send(ReplicaMessage("ready"))
 
     def failed(self, error: DragomanError) -> None:
-        """Report that the replica cannot serve."""
         names = (kind.__name__ for kind in type(error).__mro__)
         self._send(ReplicaMessage("failed", value=(next(name for name in names if hasattr(errors, name)), str(error))))
 
@@ -66,7 +64,7 @@ class ReplicaLink:
 
         async def metrics() -> bytes:
             collected: Iterable[Metric] | None = await self._ask("collect", None)
-            return service.metrics.text() if collected is None else as_text(collected)
+            return as_text(service.metrics.collect() if collected is None else collected)
 
         service.take, service.all_metrics = take, metrics
         threading.Thread(target=self._watch, args=(service.metrics.collect,), name="link", daemon=True).start()

@@ -71,11 +71,7 @@ class Record:
         """The fields of the request in the log."""
         fields = {"id": self.id, "method": self.method, "path": self.path[:200], "status": self.status}
         known = {"key": self.key, "model": self.model, "tokens": self.tokens}
-        return {
-            **fields,
-            "ms": round(1000 * self.seconds, 1),
-            **{name: value for name, value in known.items() if value},
-        }
+        return fields | {"ms": round(1000 * self.seconds, 1)} | {name: value for name, value in known.items() if value}
 
 
 OnRequest = Callable[[Record], None]

@@ -13,12 +13,11 @@ those at fault fail.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.serve.requests.ticket import Ticket
-from dragoman.serve.search.fair import UNBOUNDED, BatchPart, EngineCall, FairQueue
+from dragoman.serve.search.fair import BatchPart, EngineCall, FairQueue
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
@@ -79,26 +78,15 @@ class Batcher:
         """Tokens that wait."""
         return self._queue.tokens
 
-    def search(
-        self,
-        ticket: Ticket,
-        group: Hashable,
-        jobs: Sequence[Any],
-        sizes: Sequence[int],
-        work: Callable[[Sequence[Any]], Sequence[Any]],
-        whole: bool = False,
-        budget: int = UNBOUNDED,
-    ) -> list[Any]:
-        """`work(jobs)`, in batches with the jobs of other calls of the `group`; blocks the calling thread.
-
-        A batch has at most `budget` tokens with its padding, or is one job.
+    def search(self, call: EngineCall) -> list[Any]:
+        """`call.work(call.jobs)`, in batches with the jobs of other calls of its group; blocks the calling thread.
 
         Raises Cancelled and Expired, and what `work` raises for these jobs.
         """
+        ticket, jobs = call.ticket, call.jobs
         ticket.check()
         if not jobs:
             return []
-        call = EngineCall(ticket, group, sizes, work, jobs, whole, budget)
         waiting = _Waiting(call, len(jobs), [None] * len(jobs))
         with self._changed:
             self._queue.add(call)

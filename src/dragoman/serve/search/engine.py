@@ -9,13 +9,12 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Engine, Ids, Query
 from dragoman.serve.requests.ticket import Ticket
 from dragoman.serve.search.batcher import Batcher
-from dragoman.serve.search.fair import UNBOUNDED
+from dragoman.serve.search.fair import UNBOUNDED, EngineCall
 from dragoman.translator import Translator
 
 # Tokens of given translations that are scored in the time in which one is searched.
 PAIRS = 4
 
-_Pair = tuple[Query, Ids]
 Batched = TypeVar("Batched")
 
 
@@ -24,24 +23,24 @@ class SharedEngine:
 
     def __init__(self, engine: Engine, batcher: Batcher, ticket: Ticket) -> None:
         self.engine, self.batcher, self.ticket = engine, batcher, ticket
+        self._budget = int(getattr(engine, "batch_tokens", UNBOUNDED))
+        """Tokens that the engine searches together; more would only wait for each other."""
 
     def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         """`Engine.translate`. Samples depend on the other queries of a call, which is then a batch by itself."""
-        # With best effort and without are two searches, which need not become one.
-        group = (id(self.engine), "translate", any(query.best_effort for query in queries), options)
-        work = partial(_translate, self.engine, options)
+        group = (id(self.engine), "translate", options)
         sizes = [_size(query.source, query.marks.source) for query in queries]
-        whole = options.method != "beam"
-        return self.batcher.search(self.ticket, group, queries, sizes, work, whole, self._budget)
+        work, whole = partial(self.engine.translate, options=options), options.method != "beam"
+        return self.batcher.search(EngineCall(self.ticket, group, sizes, work, queries, whole, self._budget))
 
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
-        """`Engine.score`."""
         what = "score alone" if alone else "score"
-        return self._of_pairs(what, queries, targets, partial(_score, self.engine, alone))
+        return self._of_pairs(what, queries, targets, partial(self.engine.score, alone=alone))
 
     def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
-        """`Engine.attention`."""
-        rows = self._of_pairs("attention", queries, targets, partial(_attend, self.engine))
+        rows = self._of_pairs(
+            "attention", queries, targets, lambda *pairs: self.engine.attention(*pairs) or [None] * len(pairs[0])
+        )
         attentions = [row for row in rows if row is not None]
         return attentions if len(attentions) == len(rows) else None
 
@@ -50,38 +49,19 @@ class SharedEngine:
         what: str,
         queries: Sequence[Query],
         targets: Sequence[Ids],
-        work: Callable[[Sequence[_Pair]], list[Batched]],
+        work: Callable[[Sequence[Query], Sequence[Ids]], Sequence[Batched]],
     ) -> list[Batched]:
         jobs = list(zip(queries, targets, strict=True))
         sizes = [
             max(_size(query.source, query.marks.source), _size(target, query.marks.target)) for query, target in jobs
         ]
-        budget = PAIRS * self._budget
-        return self.batcher.search(self.ticket, (id(self.engine), what), jobs, sizes, work, budget=budget)
-
-    @property
-    def _budget(self) -> int:
-        """Tokens that the engine searches together; more would only wait for each other."""
-        return int(getattr(self.engine, "batch_tokens", UNBOUNDED))
+        group, budget = (id(self.engine), what), PAIRS * self._budget
+        call = EngineCall(self.ticket, group, sizes, lambda pairs: work(*zip(*pairs, strict=True)), jobs, budget=budget)
+        return self.batcher.search(call)
 
 
 def _size(tokens: Ids, marks: Ids) -> int:
     return len(marks) + len(tokens) + 1  # and EOS
-
-
-def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[Query]) -> list[list[Hypothesis]]:
-    return engine.translate(jobs, options)
-
-
-def _score(engine: Engine, alone: bool, jobs: Sequence[_Pair]) -> list[list[float]]:
-    queries, targets = zip(*jobs, strict=True)
-    return engine.score(queries, targets, alone)
-
-
-def _attend(engine: Engine, jobs: Sequence[_Pair]) -> list[Attention | None]:
-    queries, targets = zip(*jobs, strict=True)
-    attentions = engine.attention(queries, targets)
-    return [None] * len(jobs) if attentions is None else [*attentions]
 
 
 def for_request(

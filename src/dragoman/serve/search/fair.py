@@ -27,8 +27,8 @@ UNBOUNDED = 1 << 30
 class EngineCall:
     """What a request asks of an engine at once: jobs, each a sentence, of `sizes` tokens.
 
-    Calls with the same `group` may share a batch, of at most `budget` tokens. One that is `whole` has a batch of its
-    own.
+    Calls with the same `group` may share a batch, of at most `budget` tokens with its padding, or of one job. One that
+    is `whole` has a batch of its own.
     """
 
     ticket: Ticket
@@ -57,7 +57,6 @@ class BatchPart:
 
     @property
     def tokens(self) -> int:
-        """Tokens of these jobs."""
         return sum(self.call.sizes[n] for n in self.jobs)
 
 
@@ -96,7 +95,6 @@ class FairQueue:
 
     @property
     def calls(self) -> int:
-        """Calls that wait."""
         return sum(len(line.calls) for line in self._lines.values())
 
     def add(self, call: EngineCall) -> None:

@@ -16,8 +16,7 @@ from sqlalchemy import BigInteger, Column, MetaData, String, Table, Text, delete
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from dragoman.errors import DataError, DragomanError
-from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.state import ServiceState
+from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
 from dragoman.workflows.improve.corrections import TABLE
 
 FILE = "corrections.db"
@@ -78,7 +77,6 @@ class CorrectionStore:
             (state.folder / FILE).chmod(0o600)
 
     def close(self) -> None:
-        """Close the file of the corrections."""
         if self._is_file:
             self.database.close()
 

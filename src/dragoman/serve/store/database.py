@@ -1,4 +1,4 @@
-"""The tables of the service: one SQLite file in its state folder, or a PostgreSQL server by its URL. No HTTP.
+"""What the service keeps: a private folder, and tables, in one SQLite file in it or on a PostgreSQL server. No HTTP.
 
 A store (`keys`, …) describes its tables in a MetaData of its own and creates them by `Database.create`. A transaction
 is `with database.begin() as connection:`; where the database cannot be reached it raises DatabaseGone, which the
@@ -6,6 +6,7 @@ service answers with 503, and the next transaction tries again.
 """
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from dragoman.errors import ConfigError, DragomanError
+from dragoman.installed import models_folder
+from dragoman.system.files import storage_error
 
 FILE = "service.db"
 # Milliseconds that a transaction waits for one of another process.
@@ -28,6 +31,8 @@ CONNECT = 5
 
 class DatabaseGone(DragomanError):
     """The database does not answer; a later request may succeed."""
+
+    retry_after = 5  # seconds
 
 
 class Database:
@@ -51,23 +56,6 @@ class Database:
             raise ConfigError(
                 f'--database {self.name}: {error.name} is not installed; `pip install "dragoman[postgresql]"`'
             ) from None
-
-    @classmethod
-    def of(cls, folder: Path, url: str | None = None) -> "Database":
-        """The database at `url`, or the SQLite file in `folder`; connected once. Raises ConfigError if it cannot."""
-        database = cls(url or f"sqlite:///{folder / FILE}")
-        try:
-            with database.begin():
-                pass
-        except DatabaseGone as error:
-            database.close()
-            raise ConfigError(f"{database.name}: {error}; start it, or give another --database or --state") from None
-        except DBAPIError as error:
-            database.close()
-            raise ConfigError(f"{database.name}: {_cause(error)}; give another --database or --state") from None
-        if url is None:
-            os.chmod(folder / FILE, 0o600)
-        return database
 
     @property
     def name(self) -> str:
@@ -102,8 +90,44 @@ class Database:
             raise DatabaseGone(f"the database does not answer: {_cause(error)}") from None
 
     def close(self) -> None:
-        """Close all connections."""
         self.engine.dispose()
+
+
+class ServiceState:
+    """A folder that only this user can read, and a database, by default a file in it."""
+
+    def __init__(self, folder: Path | None = None, url: str | None = None) -> None:
+        """Make the folder if it does not exist; None: a temporary one. Raises ConfigError if it cannot be made, or the
+        database at `url` cannot be reached."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="dragoman-") if folder is None else None
+        self.folder = Path(self._temporary.name if self._temporary else folder or "").absolute()
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except FileExistsError:
+            raise ConfigError(f"--state {self.folder}: is a file; give a folder") from None
+        except OSError as error:
+            raise storage_error(self.folder, error) from None
+        self.database = Database(url or f"sqlite:///{self.folder / FILE}")
+        try:
+            with self.database.begin():
+                pass
+        except (DatabaseGone, DBAPIError) as error:
+            self.close()
+            cause = f"{error}; start it, or" if isinstance(error, DatabaseGone) else f"{_cause(error)};"
+            raise ConfigError(f"{self.database.name}: {cause} give another --database or --state") from None
+        if url is None:
+            os.chmod(self.folder / FILE, 0o600)
+
+    def close(self) -> None:
+        """Close the database; remove a temporary folder."""
+        self.database.close()
+        if self._temporary:
+            self._temporary.cleanup()
+
+
+def state_folder() -> Path:
+    """Where `dragoman serve` and `dragoman keys` keep their state unless --state is given: next to the models."""
+    return models_folder().parent / "serve"
 
 
 def _engine(url: URL) -> Engine:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from argon2 import PasswordHasher
@@ -125,18 +125,9 @@ class KeyStore:
         """A new key, and its text, which is shown once. Raises ConfigError for a name that is taken or none."""
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r:.60}: no name for a key; use up to 100 letters, digits, spaces and .@-_")
-        limits = {"per_minute": per_minute, "characters_per_day": characters_per_day, "characters": characters}
-        key = ApiKey(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
-        secret = secrets.token_urlsafe(32)
-        row = {
-            "id": key.id,
-            "name": name,
-            "hash": HASHER.hash(secret),
-            "created": key.created,
-            "expires": expires,
-            **limits,
-            "models": json.dumps(key.models),
-        }
+        id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        key = ApiKey(id, name, time.time(), expires, None, per_minute, characters_per_day, characters, tuple(models))
+        row = {**asdict(key), "hash": HASHER.hash(secret), "models": json.dumps(key.models)}
         try:
             with self.database.begin() as connection:
                 connection.execute(insert(KEYS).values(row))
@@ -241,13 +232,12 @@ class KeyStore:
         with self._lock:
             self._used[key, day] -= characters
 
-    def used(self, key: str, day: str | None = None) -> int:
-        """The characters of a key, on a day (`2026-01-31`, in UTC) or on all."""
+    def used(self, key: str) -> int:
+        """The characters of a key on all days."""
         with self._lock:
-            pending = sum(count for (counted, on), count in self._used.items() if counted == key and day in (None, on))
-        query = select(USAGE.c.characters).where(USAGE.c.key == key)
+            pending = sum(count for (counted, _), count in self._used.items() if counted == key)
         with self.database.begin() as connection:
-            rows = connection.execute(query if day is None else query.where(USAGE.c.day == day))
+            rows = connection.execute(select(USAGE.c.characters).where(USAGE.c.key == key))
             return pending + sum(row[0] for row in rows)
 
     def used_today(self, key: str) -> int:
@@ -334,5 +324,5 @@ def _today() -> str:
 
 
 def _key(row: RowMapping) -> ApiKey:
-    names = ("id", "name", "created", "expires", "revoked", "per_minute", "characters_per_day", "characters")
-    return ApiKey(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))
+    fields = {name: value for name, value in row.items() if name != "hash"}
+    return ApiKey(**{**fields, "models": tuple(json.loads(row["models"]))})

@@ -3,7 +3,8 @@
 Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from threading import Lock
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
@@ -25,44 +26,26 @@ class Metrics:
         """What every sample is labelled with besides, such as the replica that has it."""
         self._keys, self._lock = set[str](), Lock()
 
-        def seconds(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
-            return Histogram(name, text, labels, buckets=_SECONDS, registry=registry)
-
-        self.requests = Counter(
-            "dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"], registry=registry
-        )
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        seconds = partial(histogram, buckets=_SECONDS)
+        self.requests = counter("dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"])
         self.request_seconds = seconds(
             "dragoman_request_seconds", "From the request to its answer", ("dialect", "model")
         )
         self.queue_seconds = seconds("dragoman_queue_seconds", "From a call to the first batch with a sentence of it")
         self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch, from when an engine has it")
-        self.batch_sentences = Histogram(
-            "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=registry
-        )
-        self.batch_tokens = Histogram(
-            "dragoman_batch_tokens", "Tokens per batch", buckets=[16 * size for size in _SIZES], registry=registry
-        )
-        self.tokens = Counter("dragoman_tokens", "Source tokens searched", ["model", "key"], registry=registry)
-        self.queue_tokens = Gauge("dragoman_queue_tokens", "Source tokens that wait", registry=registry)
-        self.rate = Gauge(
-            "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=registry
-        )
-        self.models = Counter(
-            "dragoman_model_events",
-            "Models loaded, unloaded, replaced, refused, added and removed",
-            ["model", "event"],
-            registry=registry,
-        )
-        self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=registry)
-
-    def watch(self, waiting: Callable[[], float], rate: Callable[[], float], is_open: Callable[[], float]) -> None:
-        """Let the gauges show what these functions return."""
-        self.queue_tokens.set_function(waiting)
-        self.rate.set_function(rate)
-        self.open.set_function(is_open)
+        self.batch_sentences = histogram("dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES)
+        sizes = [16 * size for size in _SIZES]
+        self.batch_tokens = histogram("dragoman_batch_tokens", "Tokens per batch", buckets=sizes)
+        self.tokens = counter("dragoman_tokens", "Source tokens searched", ["model", "key"])
+        self.queue_tokens = gauge("dragoman_queue_tokens", "Source tokens that wait")
+        self.rate = gauge("dragoman_tokens_per_second", "Source tokens searched per second of work, lately")
+        events = "Models loaded, unloaded, replaced, refused, added and removed"
+        self.models = counter("dragoman_model_events", events, ["model", "event"])
+        self.open = gauge("dragoman_open_requests", "Requests that are worked on")
 
     def on_batch(self, report: BatchReport) -> None:
-        """Count a batch."""
         self.batch_seconds.observe(report.seconds)
         self.batch_sentences.observe(report.sentences)
         self.batch_tokens.observe(report.tokens)
@@ -70,7 +53,6 @@ class Metrics:
             self.tokens.labels(model, self._bounded(key)).inc(tokens)
 
     def on_request(self, record: Record) -> None:
-        """Count a request that was answered."""
         labels = (record.dialect, str(record.status), record.model, self._bounded(record.key))
         self.requests.labels(*labels).inc()
         self.request_seconds.labels(record.dialect, record.model).observe(record.seconds)
@@ -81,10 +63,6 @@ class Metrics:
         for metric in metrics:
             metric.samples = [sample._replace(labels={**sample.labels, **self.labels}) for sample in metric.samples]
         return metrics
-
-    def text(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
-        return as_text(self.collect())
 
     def _bounded(self, key: str) -> str:
         with self._lock:
@@ -118,5 +96,4 @@ class _Collected(CollectorRegistry):
         self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics as they were collected."""
         yield from self._metrics

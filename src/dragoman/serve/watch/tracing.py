@@ -4,8 +4,8 @@ Made from the record of a request when it was answered, so that nothing is measu
 is not in the record. Only this module imports the SDK, which sends to the one URL that was given.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dragoman.errors import ConfigError
 from dragoman.serve.requests.record import OnRequest, Record
@@ -15,15 +15,15 @@ from dragoman.version import __version__
 LAST_SPANS = 5
 
 
-class Tracing(NamedTuple):
-    """What receives requests, and what sends the last spans and ends."""
+@contextmanager
+def traced(reports: list[OnRequest], url: str | None) -> Iterator[None]:
+    """Within the block, `reports` sends spans to a collector that speaks OTLP over HTTP; to none without a URL.
 
-    on_request: OnRequest
-    close: Callable[[], None]
-
-
-def trace_to(url: str) -> Tracing:
-    """Spans to a collector that speaks OTLP over HTTP. Raises ConfigError, or ModuleNotFoundError without the extra."""
+    Raises ConfigError, or ModuleNotFoundError without the extra.
+    """
+    if url is None:
+        yield
+        return
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.propagate import extract
     from opentelemetry.sdk.resources import Resource
@@ -49,11 +49,13 @@ def trace_to(url: str) -> Tracing:
             span.set_status(Status(StatusCode.ERROR))
         span.end(_clock(record, record.started + record.seconds))
 
-    def close() -> None:
+    reports.append(on_request)
+    try:
+        yield
+    finally:
+        reports.remove(on_request)
         provider.force_flush(LAST_SPANS * 1000)
         provider.shutdown()
-
-    return Tracing(on_request, close)
 
 
 def _attributes(record: Record) -> dict[str, str | int]:

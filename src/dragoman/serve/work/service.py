@@ -28,18 +28,16 @@ from dragoman.serve.requests.ticket import QueueFull, Ticket
 from dragoman.serve.search.batcher import Batcher
 from dragoman.serve.search.engine import for_request
 from dragoman.serve.store.corrections import CorrectionStore
+from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.glossaries import Glossaries
 from dragoman.serve.store.keys import KeyStore, Rates
-from dragoman.serve.store.state import ServiceState
-from dragoman.serve.watch.metrics import Metrics
+from dragoman.serve.watch.metrics import Metrics, as_text
 from dragoman.serve.work.stream import StreamedSentence, stream
-from dragoman.serve.work.text import TextAnswer, TextRequest, translate
+from dragoman.serve.work.text import Prepare, TextRequest
+from dragoman.system.machine import usable_processors
 from dragoman.translator import Translator
 
 T = TypeVar("T")
-Prepare = Callable[[Translator], Translator]
-
-
 log = logging.getLogger("dragoman.serve")
 
 # Seconds from one look at the folders of the models to the next.
@@ -65,7 +63,7 @@ class ServiceLimits:
 
 
 class Service:
-    """The models, and one batcher for all of them, which searches `workers` batches at a time; 0: as many as it can.
+    """The models, and one batcher for all of them, which searches as many batches at a time as models have threads.
 
     It is used from one event loop.
     """
@@ -74,7 +72,6 @@ class Service:
         self,
         models: Models,
         limits: ServiceLimits | None = None,
-        workers: int = 0,
         memories: Memories | None = None,
         state: ServiceState | None = None,
     ) -> None:
@@ -93,30 +90,19 @@ class Service:
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
         self.batcher = Batcher(
-            workers or models.loader.searches,
+            models.loader.threads or usable_processors(),
             on_batch=self.metrics.on_batch,
             on_queued=self.metrics.queue_seconds.observe,
         )
         self.ready, self.draining = False, False
-        self._watching, self._closed = (
-            threading.Thread(target=self._watch, name="models", daemon=True),
-            threading.Event(),
-        )
+        self._watching = threading.Thread(target=self._watch, name="models", daemon=True)
+        self._closed = threading.Event()
         self.translated_characters, self._counting = 0, threading.Lock()
         self._open = Counter[str]()
         self._threads = ThreadPoolExecutor(self.limits.places, "request")
-        self.metrics.watch(
-            lambda: self.batcher.tokens, lambda: self.batcher.tokens_per_second, lambda: self._open.total()
-        )
-
-    async def translate(
-        self, request: TextRequest, key: str, gone: Callable[[], "asyncio.Future[None]"]
-    ) -> list[TextAnswer]:
-        """The answers for a request of the sender `key`, cancelled when `gone()` is done.
-
-        Raises QueueFull, Expired, Cancelled, and what `translate` of `serve.work.text` raises.
-        """
-        return await self.ask(partial(translate, request, self.models), key, gone)
+        self.metrics.queue_tokens.set_function(lambda: self.batcher.tokens)
+        self.metrics.rate.set_function(lambda: self.batcher.tokens_per_second)
+        self.metrics.open.set_function(self._open.total)
 
     async def stream(
         self, request: TextRequest, key: str, gone: Callable[[], "asyncio.Future[None]"]
@@ -129,15 +115,15 @@ class Service:
                     yield sentence
 
     async def ask(self, work: Callable[[Prepare], T], key: str, gone: Callable[[], "asyncio.Future[None]"]) -> T:
-        """`work(prepare)` in a thread, as a request of the sender `key`; `prepare` gives a translator its engine."""
+        """`work(prepare)` in a thread, as a request of the sender `key`; `prepare` gives a translator its engine.
+
+        It is cancelled when `gone()` is done. Raises QueueFull, Expired, Cancelled, and what `work` raises.
+        """
         with self._admitted(key) as ticket:
             return await self._run(ticket, partial(work, self._prepare(ticket)), gone)
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """A short work in a thread, such as detecting a language."""
-        return await self._started(work)
-
-    def _started(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+    def run(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """The result of a work in a thread, such as detecting a language."""
         return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def count_characters(self, characters: int) -> None:
@@ -174,7 +160,7 @@ class Service:
         return self.rates.take(key, per_minute)
 
     async def _own_metrics(self) -> bytes:
-        return self.metrics.text()
+        return as_text(self.metrics.collect())
 
     def _watch(self) -> None:
         """Serve what the folders of the models have, until the end."""
@@ -213,7 +199,7 @@ class Service:
 
     async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
-        working = self._started(work)
+        working = self.run(work)
         leaving = gone()
         try:
             both: list[asyncio.Future[Any]] = [working, leaving]

@@ -6,6 +6,7 @@ placeholders is not divided, because they are placed with a view of the whole li
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dragoman.control.search.sentences import Sentence, split_texts
 from dragoman.serve.models.models import Models
@@ -64,6 +65,7 @@ def stream(
         for piece in _pieces(translator, before, line)
     ]
     pair = (chosen.pair.source, chosen.pair.target)
+    streamed = partial(StreamedSentence, model=chosen.model.name, pair=pair, detected=chosen.detected)
     begin, size, between = 0, 1, ""
     while begin < len(pieces):
         window = pieces[begin : begin + size]
@@ -71,21 +73,11 @@ def stream(
         sentences = []
         for piece, translation in zip(window, translations, strict=True):
             before = between + piece.before
-            sentences.append(
-                StreamedSentence(
-                    piece.segment.text,
-                    translation.text,
-                    before,
-                    chosen.model.name,
-                    pair,
-                    chosen.detected,
-                    translation.warnings,
-                )
-            )
+            sentences.append(streamed(piece.segment.text, translation.text, before, warnings=translation.warnings))
             between = "" if piece.last else separator(piece.segment, translation.text)
         yield sentences
         begin, size = begin + size, min(2 * size, LARGEST_WINDOW)
-    yield [StreamedSentence("", "", lines.around[-1], chosen.model.name, pair, chosen.detected)]
+    yield [streamed("", "", lines.around[-1])]
 
 
 def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece]:

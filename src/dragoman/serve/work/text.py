@@ -101,15 +101,17 @@ def choose(request: TextRequest, models: Models) -> list[Choice | None]:
     if request.source:
         chosen = models.choose(request.source, request.target, request.model)
         return [Choice(*chosen, None)] * len(request.texts)
+    shown = map(words_of, request.texts) if request.format in ("html", "xml") else request.texts
     sources = models.sources_to(request.target, request.model)
-    known = [*sources, *([request.target] if request.target else [])]
-    choices: list[Choice | None] = []
-    for text in request.texts:
-        words = words_of(text) if request.format in ("html", "xml") else text
-        source, sure = next(iter(detect(words, known)), (sources[0], 0.0))
-        there = source in sources
-        choices.append(Choice(*models.choose(source, request.target, request.model), sure) if there else None)
-    return choices
+    return [choice_by_text(text, sources, models, request.target, request.model) for text in shown]
+
+
+def choice_by_text(
+    text: str, sources: Sequence[str], models: Models, target: str | None, model: str | None
+) -> Choice | None:
+    """The model and the pair for the one of the `sources` that is detected; None if that is the target language."""
+    source, sure = next(iter(detect(text, [*sources, *([target] if target else [])])), (sources[0], 0.0))
+    return Choice(*models.choose(source, target, model), sure) if source in sources else None
 
 
 Prepare = Callable[[Translator], Translator]
@@ -160,7 +162,7 @@ def _translate(
         answer = replace(
             blank,
             text=best,
-            warnings=_once(of_text),
+            warnings=tuple(dict.fromkeys(flag for translation in of_text for flag in translation.warnings)),
             terms=tuple(t for translation in of_text for t in translation.terms),
         )
         if of_text and all(translation.match for translation in of_text):
@@ -191,10 +193,6 @@ def _ranked(lines: "TextLines", best: str, candidates: Sequence[Sequence[str]], 
         for rank in ranks
     ]
     return tuple(dict.fromkeys(text for text in texts if text != best))[:count]
-
-
-def _once(translations: Sequence[Translation]) -> tuple[Flag, ...]:
-    return tuple(dict.fromkeys(flag for translation in translations for flag in translation.warnings))
 
 
 @dataclass(frozen=True, slots=True)

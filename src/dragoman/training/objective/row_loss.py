@@ -4,13 +4,14 @@ It is the number of `dragoman.training.objective.objective`, computed without a 
 shape depends on a value. Padding is projected too, with weight 0, instead of being looked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from dragoman.model.parts.device import compute_dtype
 from dragoman.model.parts.rows import row_layout
@@ -21,22 +22,67 @@ from dragoman.training.objective.loss import CHUNK
 Chunked = Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]
 
 
+class RowFeatures(nn.Module):
+    """A Transformer's output at every target position of a batch of rows."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+        linear = [part for layer in model.layers() for part in layer.modules() if isinstance(part, nn.Linear)]
+        inside = {id(parameter) for part in linear for parameter in part.parameters() if parameter.requires_grad}
+        self.of_layers = [name for name, parameter in self.named_parameters() if id(parameter) in inside]
+
+    def forward(self, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        layout = row_layout(src, tgt_in, bos=BOS, eos=EOS, pad=PAD)
+        state = self.model.encode(src, layout.source_mask, layout)
+        return self.model.decode_features(tgt_in, state, layout)[0]
+
+    def rounded(
+        self, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], dtype: torch.dtype
+    ) -> Float[Tensor, "B T D"]:
+        """`forward` with the matrices of the layers in `dtype`, which autocast would convert one by one."""
+        weights = [self.get_parameter(name) for name in self.of_layers]
+        converted = dict(zip(self.of_layers, _Converted.apply(dtype, *weights), strict=True))
+        features: Tensor = functional_call(self, converted, (src, tgt_in))
+        return features
+
+
+class _Converted(torch.autograd.Function):
+    """Tensors in another type, and their gradients in their own, by a few operations for all of them."""
+
+    @staticmethod
+    def forward(ctx: Any, dtype: torch.dtype, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.dtypes = [tensor.dtype for tensor in tensors]
+        return _converted(tensors, [dtype] * len(tensors))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return (None, *_converted(grads, ctx.dtypes))
+
+
+def _converted(tensors: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> tuple[Tensor, ...]:
+    copies = [torch.empty_like(tensor, dtype=dtype) for tensor, dtype in zip(tensors, dtypes, strict=True)]
+    torch._foreach_copy_(copies, list(tensors))
+    return tuple(copies)
+
+
 class RowLoss(nn.Module):
     """A Transformer's summed loss of a batch of rows; `chunk` is how many positions are projected at once."""
 
     def __init__(self, model: Transformer, smoothing: float, chunk: int = CHUNK["cuda"]) -> None:
         super().__init__()
         self.model, self.smoothing, self.chunk = model, smoothing, chunk
+        self.features = RowFeatures(model)
         self.of_logits: Chunked = loss_and_gradient
 
     def forward(
         self, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
     ) -> Float[Tensor, ""]:
-        model, layout = self.model, row_layout(src, tgt_in, bos=BOS, eos=EOS, pad=PAD)
-        state = model.encode(src, layout.source_mask, layout)
-        features, _ = model.decode_features(tgt_in, state, layout)
+        model, compute = self.model, compute_dtype(src.device, self.model.projection.dtype)
+        is_converted = compute != model.projection.dtype and self.features.of_layers
+        features = self.features.rounded(src, tgt_in, compute) if is_converted else self.features(src, tgt_in)
         table = model.projection, model.projection_bias
-        how = self.smoothing, self.chunk, self.of_logits, compute_dtype(src.device, features.dtype)
+        how = self.smoothing, self.chunk, self.of_logits, compute
         with torch.autocast(src.device.type, enabled=False):
             loss: Tensor = _LossWithGradient.apply(features.flatten(0, 1), *table, tgt_out.flatten(), *how)
         return loss
@@ -77,18 +123,22 @@ class _LossWithGradient(torch.autograd.Function):
     ) -> Tensor:
         x, table = features.to(compute), projection.to(compute)
         added = None if bias is None else bias.to(compute)
+        has_gradient = any(ctx.needs_input_grad)
         d_projection = torch.zeros_like(projection) if ctx.needs_input_grad[1] else None  # None where it is frozen
-        d_bias = None if bias is None else torch.zeros_like(bias)
+        d_bias = torch.zeros_like(bias) if bias is not None and has_gradient else None
         loss, d_features = projection.new_zeros(()), []
         for part, golden in zip(x.split(chunk), gold.split(chunk), strict=True):
             summed, d_logits = of_logits(F.linear(part, table, added), golden, smoothing)
             loss += summed
+            if not has_gradient:
+                continue
             d_features.append(d_logits @ table)
             if d_projection is not None:
                 d_projection += d_logits.T @ part
             if d_bias is not None:
                 d_bias += d_logits.sum(0, dtype=d_bias.dtype)
-        ctx.save_for_backward(torch.cat(d_features).to(features.dtype), d_projection, d_bias)
+        if has_gradient:
+            ctx.save_for_backward(torch.cat(d_features).to(features.dtype), d_projection, d_bias)
         return loss
 
     @staticmethod

@@ -17,6 +17,7 @@ number of processes can resume a checkpoint, whatever number saved it.
 import json
 import shutil
 from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -95,30 +96,103 @@ def save_checkpoint(
 
     Every process of the group must call this. Rank 0 writes everything but the shards of the others.
     """
+    write_checkpoint(folder, progress, state_of(model, optimizer, group, mean), keep, group, run_files)
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """The tensors of a checkpoint, by name."""
+
+    weights: Mapping[str, Tensor]
+    moments: Mapping[str, Tensor]
+    random: Mapping[str, Tensor]
+
+    def copied(self) -> "TrainingState":
+        """The state in memory of its own on the CPU, from which it can be written while training continues."""
+        copies = [{name: _copied(tensor) for name, tensor in vars(self)[part].items()} for part in vars(self)]
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        return TrainingState(*copies)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    copy = torch.empty_like(tensor, device="cpu", pin_memory=tensor.is_cuda)
+    return copy.copy_(tensor.detach(), non_blocking=True)
+
+
+def state_of(
+    model: EncoderDecoder, optimizer: torch.optim.Optimizer, group: ProcessGroup, mean: MovingAverage | None
+) -> TrainingState:
+    """What a checkpoint holds of a run. A collective operation."""
     weights = gather_full_state(evaluation_weights(model, mean), group)
     states = group.all_gather(torch.get_rng_state())
     on_gpu = group.all_gather(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
-    moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
-    in_parts = any(map(is_sharded, moments.values()))
+    random = {f"cpu.{rank}": state for rank, state in enumerate(states)}
+    random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
+    return TrainingState(weights, state_tensors(optimizer, model) | (_trained(model) if mean else {}), random)
+
+
+def write_checkpoint(
+    folder: Path,
+    progress: RunProgress,
+    state: TrainingState,
+    keep: Collection[int],
+    group: ProcessGroup,
+    run_files: Mapping[str, bytes] | None = None,
+    log: Mapping[str, Any] | None = None,
+) -> None:
+    """`save_checkpoint` of a state that has been taken; `log` is size and hash of the run's log at that time."""
+    in_parts = any(map(is_sharded, state.moments.values()))
     final = checkpoint(folder, progress.step)
     also = RESUME_HINT if resumable_steps(folder) else "nothing had been saved before, start again"
     with atomic_folder(final, also) if group.is_main else nullcontext(partial_folder(final)) as partial:
         group.barrier()  # the folder exists
         if in_parts:
-            _save_parts(moments, partial / "optimizer", final, also)
+            _save_parts(dict(state.moments), partial / "optimizer", final, also)
         if group.is_main:
-            save_tensors(partial / WEIGHTS, weights)
+            save_tensors(partial / WEIGHTS, state.weights)
             if not in_parts:
-                save_tensors(partial / "optimizer.safetensors", moments)
-            random = {f"cpu.{rank}": state for rank, state in enumerate(states)}
-            random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
-            save_tensors(partial / "random.safetensors", random)
+                save_tensors(partial / "optimizer.safetensors", state.moments)
+            save_tensors(partial / "random.safetensors", state.random)
             _write_run_files(partial / RUN_FILES, run_files or {})
-            log = folder.parent / LOG
-            write_note(partial, vars(progress) | ({"log": fingerprint(log)} if log.is_file() else {}))
+            log = log or log_of(folder)
+            write_note(partial, vars(progress) | ({"log": log} if log else {}))
     group.barrier()  # the checkpoint exists
     if group.is_main:
         _tidy(folder, progress.step, keep)
+
+
+class BackgroundWriter:
+    """Writes the checkpoints of one process while training continues: one at a time, in their order."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._writing: Future[None] | None = None
+
+    def save(
+        self,
+        folder: Path,
+        progress: RunProgress,
+        state: TrainingState,
+        keep: Collection[int],
+        run_files: Mapping[str, bytes],
+    ) -> None:
+        """`write_checkpoint` of a copy of `state`, after the last one. Raises what went wrong with that."""
+        self.wait()
+        what = folder, progress, state.copied(), keep, ProcessGroup(), run_files, log_of(folder)
+        self._writing = self._thread.submit(write_checkpoint, *what)
+
+    def wait(self) -> None:
+        """Until the last checkpoint is on disk. Raises what went wrong."""
+        if self._writing:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+
+def log_of(folder: Path) -> dict[str, Any]:
+    """Size and hash of the log of the run whose checkpoints are in `folder`; empty if it has none."""
+    log = folder.parent / LOG
+    return fingerprint(log) if log.is_file() else {}
 
 
 def _write_run_files(folder: Path, files: Mapping[str, bytes]) -> None:

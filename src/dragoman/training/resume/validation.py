@@ -9,8 +9,12 @@ import torch
 
 from dragoman.config import TrainConfig
 from dragoman.data.batches.batch import Batch
+from dragoman.model.build import require_transformer
+from dragoman.model.parts.device import autocast
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.training.objective.objective import batch_loss
+from dragoman.training.objective.row_loss import RowLoss
+from dragoman.training.update.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,18 @@ class BestTracker:
 
 
 @torch.inference_mode()
-def validation_loss(model: EncoderDecoder, batches: Sequence[Batch], device: torch.device) -> float:
-    """Mean negative log-likelihood in nats per target token, without label smoothing. `model` is in eval mode."""
-    total, tokens = 0.0, 0
+def validation_loss(
+    model: EncoderDecoder, batches: Sequence[Batch], device: torch.device, on_device: Precision | None = None
+) -> float:
+    """Mean negative log-likelihood in nats per target token, without label smoothing. `model` is in eval mode.
+
+    In float32, or as steps on the device are: in their precision, and read once at the end.
+    """
+    total, tokens = torch.zeros((), dtype=torch.float64, device=device), 0
+    of_rows = RowLoss(require_transformer(model, "validation on the device"), smoothing=0.0) if on_device else None
     for batch in batches:
-        total += float(batch_loss(model, batch.to(device), smoothing=0.0))
+        there = batch.to(device)
+        with autocast(on_device or "float32", device):
+            total += of_rows(*there.tensors) if of_rows else batch_loss(model, there, smoothing=0.0)
         tokens += batch.target_tokens
-    return total / tokens
+    return total.item() / tokens

@@ -1,4 +1,4 @@
-"""An update on a GPU that asks the device nothing: the host starts it and goes on.
+"""An update on a GPU that asks the device nothing: the host starts it and prepares the next.
 
     gradient   of each micro-batch:  loss of its rows → ∇(loss / terms), added to those before
     update     once:                 norm → clipped → Adam, average of the weights, tally
@@ -6,7 +6,7 @@
 They are recorded (`dragoman.training.update.recorded`) for tensors that stay where they are: the batch, the learning
 rate and what the loss is divided by are written into them before. An update of one micro-batch is one recording. The
 equations are those of the update on a CPU (`Trainer._update`); the tests hold the two equal. A gradient that is not
-finite changes no weight and no moment: the tally has the first of them, and whoever reads it decides.
+finite changes no weight and no moment: the tally has the first of them, for the error that ends the run.
 """
 
 import math
@@ -181,7 +181,7 @@ class DeviceStep:
 
     @contextmanager
     def _rehearsal(self) -> Iterator[None]:
-        """In this context the work of an update may be done without an update; afterwards nothing has changed."""
+        """In this context the work of an update changes nothing but what is restored at its end."""
         tally = self.tally.values.clone()
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             self.rehearsing.fill_(1)
@@ -206,7 +206,7 @@ class DeviceStep:
 
 
 def cut(tensors: Tensors, parts: int) -> list[Tensors]:
-    """Their rows in up to so many parts, of which none is empty."""
+    """Their rows in up to `parts` parts, of which none is empty."""
     rows = math.ceil(tensors[0].size(0) / parts)
     return list(zip(*(tensor.split(rows) for tensor in tensors), strict=True))
 

@@ -21,16 +21,16 @@ class Recorder:
         self.pool = torch.cuda.graph_pool_handle() if self.on_gpu else None
 
     def rehearse(self, work: Work) -> None:
-        """Call `work` as often as it takes before it can be recorded, on a GPU beside its queue of other work."""
+        """Call `work` as often as it takes before it can be recorded, on a GPU in a queue of its own."""
         if not self.on_gpu:
             work()
             return
-        beside, here = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
-        beside.wait_stream(here)
-        with torch.cuda.stream(beside):
+        aside, here = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        aside.wait_stream(here)
+        with torch.cuda.stream(aside):
             for _ in range(REHEARSALS):
                 work()
-        here.wait_stream(beside)
+        here.wait_stream(aside)
         torch.cuda.synchronize(self.device)  # what went wrong is known here
 
     def record(self, work: Work) -> Work:

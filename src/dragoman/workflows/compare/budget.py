@@ -17,10 +17,8 @@ from dragoman.model.parts.device import pick_device
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import usual_size
 from dragoman.training.estimate.counting import counted, single_thread
-from dragoman.training.update.distributed import ProcessGroup
-from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.workflows.compare.inputs import System
-from dragoman.workflows.compare.measures import TrainingCost
+from dragoman.workflows.compare.measures import TrainingCost, plain_gradient
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.train.finetune import apply_base_model
@@ -77,8 +75,7 @@ def flops_per_update(config: RunConfig, vocabulary: int) -> float:
     network = _network(config, vocabulary)
     ids = torch.full((ROWS, LENGTH), 5)
     batch = Batch(ids, ids, ids, ("",) * ROWS)
-    train = config.train.model_copy(update={"precision": "float32", "compile": False, "recompute": False})
-    gradient = GradientAccumulator(network, train, ProcessGroup(), torch.device("cpu"))
+    train, gradient = config.train, plain_gradient(network, config.train)
     with single_thread():
         cost = counted(lambda: gradient.backward([batch], batch.target_tokens))
     auto = train.batch_tokens == "auto"

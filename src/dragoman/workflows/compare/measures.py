@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.config import RunConfig
+from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batches.stream import BatchStream
 from dragoman.data.corpus.directions import directions
 from dragoman.engine import queries
@@ -142,10 +143,7 @@ def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) ->
     equations, and memory in bytes.
     """
     network = model.train()
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    plain = {"precision": "float32", "compile": False, "recompute": False, "objective": "likelihood"}
-    train = config.train.model_copy(update=plain)
-    gradient = GradientAccumulator(network, train, ProcessGroup(), torch.device("cpu"))
+    gradient = plain_gradient(network, config.train)
     stream, flops, formula, tokens, peak = _stream(bundle, config), 0, 0, 0, 0
     with torch.random.fork_rng(devices=[]), single_thread():
         for _ in range(SAMPLED_UPDATES):
@@ -154,10 +152,15 @@ def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) ->
             (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
             formula += training_flops(config.model, len(bundle.tokenizer.target), rows, source, target)
             flops, tokens, peak = flops + cost.flops, tokens + batch.target_tokens, max(peak, cost.peak_bytes)
-            for parameter in parameters:
-                parameter.grad = None
+            network.zero_grad()
     network.eval()
     return flops / tokens, formula / tokens, peak
+
+
+def plain_gradient(network: EncoderDecoder, train: TrainConfig) -> GradientAccumulator:
+    """The gradient of likelihood in float32 on the CPU, whose operations can be counted."""
+    plain = {"precision": "float32", "compile": False, "recompute": False, "objective": "likelihood"}
+    return GradientAccumulator(network, train.model_copy(update=plain), ProcessGroup(), torch.device("cpu"))
 
 
 def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
@@ -177,15 +180,9 @@ def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a run's log; none if it is gone or was cut."""
-    try:
-        lines = json_lines(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return
-    for line in lines:
-        try:
+    with suppress(OSError, ValueError):
+        for line in json_lines(path.read_text(encoding="utf-8")):
             yield json.loads(line)
-        except ValueError:
-            return
 
 
 def score_by_length(translations: Sequence[str], test_set: TestSet) -> tuple[LengthScore, ...]:

@@ -22,8 +22,7 @@ def check_data(config: RunConfig | str | PathLike[str], listeners: Iterable[List
     `config` is a configuration or the path of one. All faults are counted; `CorpusReport.usable` says whether training
     is possible. Raises DataError for a file that cannot be read.
     """
-    if not isinstance(config, RunConfig):
-        config = load_config(config)
+    config = config if isinstance(config, RunConfig) else load_config(config)
     return tuple(check_with_progress(config, Listeners(listeners)))
 
 
@@ -62,8 +61,7 @@ def split_data(
     near-duplicates too. With `drop`, lines with an empty side or bad bytes go to `rejects.jsonl` next to the training
     text, and are counted as "dropped"; otherwise the first of them is an error. Raises ConfigError or DataError.
     """
-    if not isinstance(config, RunConfig):
-        config = load_config(config)
+    config = config if isinstance(config, RunConfig) else load_config(config)
     if held_out is not None:
         check_count("held_out", held_out)
     if not isinstance(seed, int) or not 0 <= seed < 1 << 63:

@@ -97,11 +97,9 @@ class Journal:
 
     def review(self) -> Iterator[FlaggedUnit]:
         """What is to be looked at, in order."""
-        found = self._database.execute("select file, location, source, translation, why from review order by rowid")
-        for file, location, source, translation, why in found:
-            yield FlaggedUnit(
-                file, location, source, translation, tuple((kind, text) for kind, text in json.loads(why))
-            )
+        rows = self._database.execute("select file, location, source, translation, why from review order by rowid")
+        for file, location, source, translation, why in rows:
+            yield FlaggedUnit(file, location, source, translation, tuple(map(tuple, json.loads(why))))
 
     @property
     def review_count(self) -> int:

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from dragoman.config import CorpusConfig
 from dragoman.config.sections.project import pair_name
 from dragoman.data.corpus.corpus import read_pairs
-from dragoman.data.corpus.tmx import read_tmx, tmx_languages
+from dragoman.data.corpus.tmx import tmx_languages
 from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import Kind
 from dragoman.documents.xml.text import writable
@@ -27,13 +27,11 @@ from dragoman.memory.keys import similarity
 from dragoman.system.files import atomic_file
 from dragoman.text.words.language import primary_language
 from dragoman.version import __version__
-from dragoman.workflows.data.convert import bilingual_pairs
+from dragoman.workflows.data.convert import BILINGUAL, bilingual_pairs
 from dragoman.workflows.documents.review import review_pairs
 
 DATABASE = ".db"
 THRESHOLDS = range(50, 100)
-# Names of the formats that name similar sources.
-NAMING = frozenset(("gettext PO", "XLIFF"))
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -87,7 +85,7 @@ def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Call
             f"memory threshold (--memory-threshold) {threshold!r}: give percent, a whole number from "
             f"{THRESHOLDS.start} to {THRESHOLDS.stop - 1}"
         )
-    if any(kind.name in NAMING for kind in kinds):
+    if any(kind.name in BILINGUAL for kind in kinds):
         similarity([], [])  # what is missing is reported before the engine has worked
     return lambda text: [] if memory.find(text) else memory.similar(text, threshold)
 
@@ -179,13 +177,11 @@ def _database(memory: str | PathLike[str]) -> Path:
 
 def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
-    if name.endswith(".tmx"):
-        pairs: Iterator[tuple[str, str]] = ((one.source, one.target) for one in read_tmx(path, source, target))
-    elif name.endswith((".tsv", ".jsonl")):
+    if name.endswith((".tsv", ".jsonl")):
         reviewed = review_pairs(path) if name.endswith(".tsv") else None
         corpus = CorpusConfig(source=path)
         pairs = reviewed if reviewed is not None else ((one.source, one.target) for one in read_pairs(corpus))
-    elif name.endswith((".po", ".xlf", ".xliff")):
+    elif name.endswith((".tmx", ".po", ".xlf", ".xliff")):
         pairs = bilingual_pairs(path, DocumentOptions(source, target))
     else:
         raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")
@@ -194,12 +190,9 @@ def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
 
 def memory_lines(memory: Memory, suffix: str) -> Iterator[str]:
     """The units of a memory as lines of a file `.tmx` or `.tsv`, newlines included."""
-    return _tmx(memory) if suffix == ".tmx" else _tsv(memory)
-
-
-def _tsv(memory: Memory) -> Iterator[str]:
-    for unit in memory.units():
-        yield "\t".join(" ".join(text.split()) for text in (unit.source, unit.target)) + "\n"
+    if suffix == ".tmx":
+        return _tmx(memory)
+    return (f"{' '.join(unit.source.split())}\t{' '.join(unit.target.split())}\n" for unit in memory.units())
 
 
 def _tmx(memory: Memory) -> Iterator[str]:

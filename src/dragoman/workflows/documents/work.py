@@ -138,7 +138,7 @@ class DocumentWork:
             for unit in document.units:
                 job.units += 1
                 job.characters += len(unit.source.text)
-                translatable += self._is_translatable(unit)
+                translatable += is_translatable(unit, *self._scripts)
             if not translatable and not self.request.update:
                 raise DataError(f"{path}: there is nothing to translate in it")
         except (DragomanError, OSError) as error:
@@ -166,17 +166,13 @@ class DocumentWork:
             raise error
         self.failures.append(Failure(path, error))
 
-    def _is_translatable(self, unit: Unit) -> bool:
-        """Whether a unit has letters, and not only those of the target language where it has letters of its own."""
-        return is_translatable(unit, *self._scripts)
-
     def _limit(self, unit: Unit) -> int | None:
         return min((limit for limit in (unit.max_length, self.max_chars) if limit is not None), default=None)
 
     def _take(self, unit: Unit, earlier: InlineText | None) -> None:
         """Put a unit into the window, unless its text is translated or waits there already."""
         self._seen += 1
-        if earlier is None and self._is_translatable(unit):
+        if earlier is None and is_translatable(unit, *self._scripts):
             key = key_of(unit, self._limit(unit))
             if key not in self._window and not self.journal.has(key):
                 self._window[key] = unit
@@ -208,8 +204,9 @@ class DocumentWork:
             if earlier is not None:
                 yield unit, Finished(earlier)
             else:
-                found = self.journal.get(key_of(unit, self._limit(unit))) if self._is_translatable(unit) else None
-                yield unit, found or Finished(unit.source)
+                key = key_of(unit, self._limit(unit))
+                finished = self.journal.get(key) if is_translatable(unit, *self._scripts) else None
+                yield unit, finished or Finished(unit.source)
 
     def _write(self, job: DocumentJob) -> None:
         """Write a document, read it again, and give it its name."""

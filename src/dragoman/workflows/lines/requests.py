@@ -123,19 +123,16 @@ def translate_requests(
     with the location of a request that has one.
     """
     translations: dict[int, Translation] = {}
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    translators: dict[int, Translator] = {}
+    groups: dict[tuple[Any, ...], tuple[Translator, list[int]]] = {}
     for index, request in enumerate(requests):
         chosen = choose(request.text)
         if isinstance(chosen, Translation):
             translations[index] = chosen
         else:
-            translators[id(chosen)] = chosen
-            groups.setdefault((id(chosen), *request.key), []).append(index)
-    for (chosen, *_), members in groups.items():
+            groups.setdefault((id(chosen), *request.key), (chosen, []))[1].append(index)
+    for translator, members in groups.values():
         first = requests[members[0]]
         try:
-            translator = translators[chosen]
             if first.to or first.from_:
                 texts = (requests[index].text for index in members)
                 translator = translator.to(first.to or None, first.from_ or None, texts)

@@ -35,7 +35,13 @@ from dragoman.translator import Translator
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.journal import different_names, saved_work, write_to_disk
 from dragoman.workflows.listener import Listener, Listeners, Progress
-from dragoman.workflows.train.run_folder import check_resumable, lock_run, output_of, with_original_choices
+from dragoman.workflows.train.run_folder import (
+    DISTILLED_NOTE,
+    check_resumable,
+    lock_run,
+    output_of,
+    with_original_choices,
+)
 from dragoman.workflows.train.train import TrainResult, train
 
 
@@ -140,7 +146,7 @@ def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
 
 def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool) -> None:
     """Raise ConfigError or ResumeError rather than overwrite a run, or resume one that is missing or different."""
-    started = (folder / NOTE).exists()
+    started = (folder / DISTILLED_NOTE).exists()
     if started and not resume:
         raise ConfigError(f"{folder}: holds distilled text; continue with --resume, or choose another train.output")
     if resume and not started:
@@ -154,7 +160,7 @@ def _translate(
 ) -> None:
     """Translate every corpus that is not translated yet, and note which are finished."""
     folder = output_of(config)
-    note = DistilledNote(folder / NOTE, inputs_of(teacher, reports), resume)
+    note = DistilledNote(folder / DISTILLED_NOTE, inputs_of(teacher, reports), resume)
     pairs_of = {id(corpus): report.pairs for corpus, report in zip(config.data.train, reports, strict=True)}
     unfinished = [(path, one, pairs_of[id(one.corpus)]) for path, one in _texts(config) if not note.is_finished(path)]
     if not unfinished:
@@ -176,7 +182,6 @@ def _translate(
 # --- the translations of a teacher on disk --------------------------------------------------------------------------
 
 
-NOTE = "distilled.json"
 # Lines translated together, and the most that a power cut can lose: enough for batches of about equal length.
 WINDOW = 512
 

@@ -130,7 +130,7 @@ def _same_hashes(path: Path, copy: Path) -> bool:
     """Whether two `data.json` are the same, apart from the test text and KEY=VALUE, which a resumed run may change."""
     try:
         both = [parse_json(file.read_bytes()).items() for file in (copy, path)]
-        free = ("test", "general_test", "overrides")
+        free = (*SCORED_ONLY, OVERRIDES)
         hashes = [{key: value for key, value in each if not key.startswith(free)} for each in both]
     except (OSError, ValueError, TypeError, AttributeError):
         return False
@@ -141,9 +141,10 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob("*.model")) if path.is_file()}
 
 
-DATA_NOTE = "data.json"
-# Every folder in which a run has begun has it.
+DATA_NOTE, DISTILLED_NOTE = "data.json", "distilled.json"
 LOCK = ".lock"
+OVERRIDES = "overrides"
+"""The key of `data.json` that every run has."""
 SCORED_ONLY = ("test", "general_test")
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
@@ -194,7 +195,7 @@ def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
             f"{folder}: holds a run at step {steps[-1]:,}; continue it with --resume, or choose another train.output"
         )
     if not resume:
-        if folder.exists() and not steps and not (folder / LOCK).exists() and any(folder.iterdir()):
+        if folder.exists() and not steps and not _has_begun(folder) and any(folder.iterdir()):
             raise ConfigError(f"{folder}: holds files that are not of a run; choose another train.output, a new folder")
         return
     old = original_config(folder)
@@ -209,6 +210,21 @@ def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
             f"{folder}: the run started with {changed[0]} = {_value(old, changed[0])}, "
             f"now it is {_value(config, changed[0])}; set it back, or start a new run with another train.output"
         )
+
+
+def begin(folder: Path, overrides: Sequence[str]) -> None:
+    """Mark the folder as that of a run, before anything else is written there."""
+    write_text_atomically(folder / DATA_NOTE, json.dumps({OVERRIDES: [*overrides]}) + "\n")
+
+
+def _has_begun(folder: Path) -> bool:
+    """Whether a run, or the distillation before it, has begun in the folder."""
+    if (folder / LOCK).exists() or (folder / DISTILLED_NOTE).exists():
+        return True
+    try:
+        return OVERRIDES in parse_json((folder / DATA_NOTE).read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def original_config(folder: Path) -> RunConfig:
@@ -245,7 +261,7 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     """
     try:
         files = saved_run_files(folder) or folder
-        overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())["overrides"]]
+        overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())[OVERRIDES]]
         progress = read_progress(folder / "checkpoints", resumable_steps(folder / "checkpoints")[-1])
         config = read_run_config(files)
     except (OSError, ValueError, KeyError, TypeError, IndexError, DragomanError):
@@ -281,7 +297,7 @@ def record_inputs(
         _check_inputs(recorded, folder, reports, tokenizer, base)
         origin = recorded_origin(recorded)
     hashes = {report.name: report.sha256 for report in reports}
-    inputs = {**hashes, "tokenizer": tokenizer.sha256, "overrides": [*overrides]}
+    inputs = {**hashes, "tokenizer": tokenizer.sha256, OVERRIDES: [*overrides]}
     inputs |= ({"base": base[1]} if base else {}) | ({KEY: origin} if origin else {})
     texts = {"config.toml": dump_config(config), note.name: json.dumps(inputs, indent=2) + "\n"}
     for name, text in texts.items():

@@ -50,6 +50,7 @@ from dragoman.workflows.train.language_model import write_language_model
 from dragoman.workflows.train.model_card import model_card
 from dragoman.workflows.train.run_folder import (
     DATA_NOTE,
+    begin,
     check_resumable,
     check_unused,
     lock_run,
@@ -151,6 +152,7 @@ def _train(run: Run) -> TrainResult:
         if run.resume:
             first_step = restore_run(run.folder, run.listener.notice)
         else:
+            begin(run.folder, run.overrides)
             run = save_tokenizer(run)
     first_step, replaced = run.group.broadcast((first_step, run.replaced))
     run = replace(run, replaced=replaced)

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,14 @@ def framed(name: str, title: str, style: str, body: str) -> str:
 
 def refuse_other_file(path: Path) -> None:
     """Raise ConfigError if the page would replace something that is no page: a corpus or a configuration."""
-    try:
-        with path.open("rb") as file:
-            is_page = path.is_file() and file.read(len(_BEGINNING)).lower() == _BEGINNING
-    except OSError:
-        return  # it does not exist, or writing will tell why not
-    if path.is_file() and not is_page:
-        raise ConfigError(f"{path}: exists already and is no HTML page; choose another name for the page")
+    with suppress(OSError), path.open("rb") as file:  # it may not exist, or writing will tell why not
+        if path.is_file() and file.read(len(_BEGINNING)).lower() != _BEGINNING:
+            raise ConfigError(f"{path}: exists already and is no HTML page; choose another name for the page")
+
+
+def kind_label(kind: str) -> str:
+    """The name of a kind of fault in both languages, as HTML."""
+    return _both(lambda texts: texts["kinds"][kind][0])
 
 
 def _both(pick: Any) -> str:
@@ -79,7 +81,7 @@ def _finding(kind: str, finding: CorpusFinding) -> str:
     alarm = f"<strong class=alarm>{_label('alarming')}</strong>" if is_alarming(kind, finding) else ""
     examples = "".join(map(_example, finding.examples))
     return (
-        f"<details><summary><b>{_both(lambda texts: texts['kinds'][kind][0])}</b> "
+        f"<details><summary><b>{kind_label(kind)}</b> "
         f"<span class=count>{finding.count:,}</span> <span class=share>{100 * finding.share:.2f} %</span> {alarm}"
         f"</summary><p>{_both(lambda texts: texts['kinds'][kind][1])}</p><table>{examples}</table></details>"
     )

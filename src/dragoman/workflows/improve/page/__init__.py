@@ -3,25 +3,19 @@
 import difflib
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import in_languages, labels, static
 from dragoman.workflows.data.check_page import __package__ as check_page
-from dragoman.workflows.data.check_page import framed, kind_name
-from dragoman.workflows.data.check_page import texts as check_texts
+from dragoman.workflows.data.check_page import framed, kind_label
 from dragoman.workflows.improve.check import LEARNED, TEST, ChangedMetric, ChangedText, ImproveResult
 from dragoman.workflows.improve.corrections import Fault
 
 LANGUAGES = ("ko", "en")
 # Changed sentences that the page shows of each text.
 SHOWN = 500
-
-
-def texts(language: str) -> dict[str, str]:
-    """The labels of the page in this language."""
-    return labels(__package__, language)
 
 
 def write_page(path: Path, name: str, base: str, result: ImproveResult) -> None:
@@ -47,12 +41,8 @@ def card_section(base: str, result: ImproveResult) -> str:
     )
 
 
-def _both(pick: Callable[[str], str]) -> str:
-    return in_languages({language: pick(language) for language in LANGUAGES})
-
-
 def _label(name: str) -> str:
-    return _both(lambda language: texts(language)[name])
+    return in_languages({language: labels(__package__, language)[name] for language in LANGUAGES})
 
 
 def _text(text: ChangedText) -> str:
@@ -106,13 +96,9 @@ def _marked(before: str, after: str) -> tuple[str, str]:
 
 def _left_out(faults: Sequence[Fault]) -> str:
     rows = "".join(
-        f"<tr><td>{html.escape(Path(one.correction.where).name)}</td><td>{_kind(one.kind)}</td>"
+        f"<tr><td>{html.escape(Path(one.correction.where).name)}</td><td>{kind_label(one.kind)}</td>"
         f'<td dir="auto">{html.escape(one.correction.source)}</td>'
         f'<td dir="auto">{html.escape(one.correction.target)}</td></tr>'
         for one in faults
     )
     return f"<section><h2>{_label('left_out')}</h2><table>{rows}</table></section>" if rows else ""
-
-
-def _kind(kind: str) -> str:
-    return _both(lambda language: kind_name(kind) if language == "en" else str(check_texts(language)["kinds"][kind][0]))
