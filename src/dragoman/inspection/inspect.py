@@ -41,7 +41,7 @@ class BundleInspection(Inspection):
     def of(
         cls, inspection: Inspection, name: str, languages: tuple[str, str], options: DecodeConfig
     ) -> "BundleInspection":
-        values = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
+        values = {field.name: getattr(inspection, field.name) for field in fields(Inspection)}
         return cls(**values, name=name, languages=languages, options=options)
 
     def to_html(

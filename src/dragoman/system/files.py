@@ -82,25 +82,25 @@ def lock_open_file(file: IO[bytes], path: Path) -> None:
 def restore(folder: Path) -> None:
     """Move `folder` back if a process was killed between the two renames of `atomic_folder`."""
     # `exists` is checked first because "." and "/" exist and have no name.
-    if not folder.exists() and _beside(folder, "old").exists():
+    if not folder.exists() and _next_to(folder, "old").exists():
         try:
-            with locked(_beside(folder, "lock")):  # a concurrent writer between its two renames must not be disturbed
+            with locked(_next_to(folder, "lock")):  # a concurrent writer between its two renames must not be disturbed
                 _restore(folder)
         except OSError as error:
             raise storage_error(folder, error) from None
 
 
 def _restore(folder: Path) -> None:
-    if _beside(folder, "old").exists() and not folder.exists():
-        _beside(folder, "old").rename(folder)
+    if _next_to(folder, "old").exists() and not folder.exists():
+        _next_to(folder, "old").rename(folder)
 
 
 def partial_folder(folder: Path) -> Path:
     """Where `atomic_folder` prepares `folder`: a fixed name, because several processes may write into it."""
-    return _beside(folder, "partial")
+    return _next_to(folder, "partial")
 
 
-def _beside(folder: Path, kind: str) -> Path:
+def _next_to(folder: Path, kind: str) -> Path:
     return folder.with_name(f".{folder.name}.{kind}")
 
 
@@ -116,8 +116,8 @@ def atomic_folder(folder: Path, also: str = "what was saved before is intact") -
         if folder.parent.exists() and not folder.parent.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(_beside(folder, "lock")):
-            yield from _replacing(folder, partial_folder(folder), _beside(folder, "old"))
+        with locked(_next_to(folder, "lock")):
+            yield from _replacing(folder, partial_folder(folder), _next_to(folder, "old"))
     except OSError as error:
         raise storage_error(folder, error, f"; {also}") from None
 
@@ -179,11 +179,11 @@ def remove_folder(folder: Path) -> None:
     """
     folder = Path(os.path.abspath(folder))
     try:
-        with locked(_beside(folder, "lock")):
+        with locked(_next_to(folder, "lock")):
             _restore(folder)
             partial = partial_folder(folder)
             _remove(partial)
-            _remove(_beside(folder, "old"))  # or else it would be restored
+            _remove(_next_to(folder, "old"))  # or else it would be restored
             folder.rename(partial)
             _flush(folder.parent)
             _remove(partial)
