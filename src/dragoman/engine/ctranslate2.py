@@ -123,13 +123,22 @@ class CTranslate2Engine:
         return self._network.attention(queries, targets)
 
     def _search(self, queries: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
-        """The hypotheses of each query by CTranslate2's search under its own rules."""
+        """The hypotheses of each query by CTranslate2's search under its own rules.
+
+        Those likely to be long enough by themselves are searched without `min_length` first: then log P is the model's.
+        """
+        ranked: dict[int, list[Hypothesis]] = {}
+        if options.min_length and not options.no_repeat_ngram and options.method == "beam":
+            long = {n: query for n, query in queries.items() if len(query.source) >= 2 * options.min_length}
+            free = self._search(long, options.model_copy(update={"min_length": 0}))
+            ranked = {n: best for n, best in free.items() if min(len(h.tokens) for h in best) >= options.min_length}
+            queries = {n: query for n, query in queries.items() if n not in ranked}
         near = {n: query for n, query in queries.items() if is_near_limit(query, options)}
         far = {n: query for n, query in queries.items() if n not in near}
         results = self._results(far, options)
         near |= {n: query for n, query in far.items() if _is_at_limit(query, results[n], options)}
         results |= self._results(near, options, to_limit=True)
-        return self._rank(queries, results, options)
+        return ranked | self._rank(queries, results, options)
 
     def _search_exactly(self, queries: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
         """The hypotheses that the reference finds: by our own search where CTranslate2's is another."""
