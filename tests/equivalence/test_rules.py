@@ -20,6 +20,7 @@ from suites import cases
 
 RULES: dict[str, dict[str, Any]] = {
     "min_length": {"min_length": 9},
+    "a short min_length": {"min_length": 2},
     "no_repeat_ngram 1": {"no_repeat_ngram": 1, "extra_length": 4},
     "no_repeat_ngram 2": {"no_repeat_ngram": 2},
     "max_length": {"max_length": 4},
@@ -103,7 +104,12 @@ def test_under_rules_the_best_is_that_of_ctranslate2_called_directly(
         longer = directly(toy_engines, toy_tokenizer, query, options, limit + 1)
         # Only where the limit is near, or is reached, does the search end there.
         expected = [directly(toy_engines, toy_tokenizer, query, options, limit), longer]
-        assert [*best.tokens] in expected[: 1 if len(longer) >= limit else 2]
+        expected = expected[: 1 if len(longer) >= limit else 2]
+        if len(query.source) >= 2 * options.min_length > 0 and not options.no_repeat_ngram:  # a rule may not be needed
+            free = options.model_copy(update={"min_length": 0})
+            plain = [directly(toy_engines, toy_tokenizer, query, free, limit + more) for more in (0, 1)]
+            expected += [target for target in plain if len(target) >= options.min_length]
+        assert [*best.tokens] in expected
 
 
 class Stepwise(Exception):

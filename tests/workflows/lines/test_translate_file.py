@@ -197,3 +197,21 @@ def test_an_input_that_is_not_there_is_named(to_korean: dragoman.Translator, tmp
     with pytest.raises(dragoman.DataError, match=r"nowhere: "):
         dragoman.translate_file(tmp_path / "nowhere", tmp_path / "out", model=to_korean)
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("lines", "warned"), [(100, False), (101, True)])
+def test_the_references_search_of_more_than_a_hundred_lines_is_warned_of_once(
+    tmp_path: Path, lines: int, warned: bool
+) -> None:
+    source = write(tmp_path / "in", [""] * (lines - 1) + ["Save the file."])
+    options = dragoman.DecodeConfig(exact=True, min_length=3, beam=2)
+    dragoman.translate_file(
+        source, tmp_path / "out", model="en-ko", options=options, listeners=[received := Received()]
+    )
+    assert len(received.warnings) == warned
+    assert all("decode.exact with decode.min_length" in text and "10 to 20" in text for text in received.warnings)
+    for cheaper in ({"exact": False}, {"min_length": 0}, {"beam": 1}):
+        free = options.model_copy(update=cheaper)
+        arguments = {"options": free, "listeners": [received := Received()], "force": True}
+        dragoman.translate_file(source, tmp_path / "out", model="en-ko", **arguments)
+        assert not received.warnings

@@ -15,6 +15,8 @@ from dragoman.errors import ConfigError, check_type
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 
 MAX_THREADS = 1024
+# A call of more sentences is told what it costs.
+MANY = 100
 
 
 def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
@@ -43,6 +45,12 @@ def checked_request(
     if glossary and target_prefix:
         raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
     return change_options(options or usual, changes)
+
+
+def price_of(engine: Engine, options: DecodeConfig, sentences: int) -> str | None:
+    """What a call of many sentences costs where options make it far slower, in a line for a person; otherwise None."""
+    price = getattr(engine, "price", None)
+    return price(options) if price and sentences > MANY else None
 
 
 def check_options_type(options: object) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dragoman.control.search.request import price_of
 from dragoman.documents import Document, DocumentOptions, Unit
 from dragoman.documents.formats import load, read_document
 from dragoman.errors import DataError, DragomanError
@@ -97,6 +98,8 @@ class DocumentWork:
         ready = [job for job in self.listener.follow(jobs, "reading", "documents", len(jobs)) if self._count(job)]
         admit(sum(job.characters for job in ready))
         self._total = sum(job.units for job in ready)
+        if price := price_of(self.translator.engine, self.translator.options, self._total):
+            self.listener.on_warning(price)
         if self.journal.count:
             self.listener.notice(f"continuing after {self.journal.count:,} texts")
         waiting: list[DocumentJob] = []

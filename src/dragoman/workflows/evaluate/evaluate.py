@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 
+from dragoman.control.search.request import price_of
 from dragoman.data.check.check import looks_tokenised
 from dragoman.data.corpus.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError, checked_path, counted
@@ -160,6 +161,8 @@ def read_translations(path: str | PathLike[str], test_set: TestSet) -> list[str]
 
 def translate_all(translator: Translator, sources: Sequence[str], listener: Listeners) -> list[str]:
     """The best translation of each source, with progress."""
+    if price := price_of(translator.engine, translator.options, len(sources)):
+        listener.on_warning(price)
     stream = translator.stream(sources)
     found = listener.follow(stream, "translating", "lines", total=len(sources), every=WINDOW)
     return [translation.text for translation in found]

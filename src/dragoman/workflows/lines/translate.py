@@ -180,13 +180,13 @@ def translate_lines(
         if source and source.is_file():  # every line of a JSONL file is checked meanwhile
             total = sum(1 for _ in work.requests(read_lines(source)))
         with open_output(must_stay) as output:
-            return _write(_translated_here(work, lines, output.has, one_by_one), total, output, work.listener)
+            return _write(_translated_here(work, lines, output.has, one_by_one), total, output, work)
     with ray_cluster(cluster.address, cluster.threads or 0) as connected:
         shards = cut(source, work.requests, cluster.shard_lines, saved, work.decide)
         total = sum(shard.lines for shard in shards)
         with open_output(must_stay) as output:
             windows_of_shards = translated_on_ray(connected, work, source, shards, cluster, output.has)
-            return _write(windows_of_shards, total, output, work.listener)
+            return _write(windows_of_shards, total, output, work)
 
 
 def _translated_here(
@@ -202,9 +202,10 @@ def _translated_here(
         first += len(window)
 
 
-def _write(translated: Windows, total: int | None, output: LineOutput, listener: Listeners) -> LinesResult:
-    """Write what is translated, in order; report progress and warnings."""
+def _write(translated: Windows, total: int | None, output: LineOutput, work: LineWork) -> LinesResult:
+    """Write what is translated, in order; report progress, warnings, and once what the options cost."""
     started, resumed, done, flagged, from_memory = time.monotonic(), 0, 0, 0, 0
+    listener, price = work.listener, None
     for raw, translate in translated:
         if translate is None:
             done = resumed = done + len(raw)
@@ -213,6 +214,8 @@ def _write(translated: Windows, total: int | None, output: LineOutput, listener:
             if resumed:
                 listener.notice(f"continuing at line {done + 1:,}")
             listener.on_progress(Progress("translating", done, total, "lines"))
+        if price is None and (price := work.price(done - resumed + len(raw))):
+            listener.on_warning(price)
         window = translate()
         output.write(raw, window.text)
         for warning in window.warnings:

@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.bundled import bundled_model_for, readable
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
+from dragoman.control.search.request import price_of
 from dragoman.errors import ConfigError
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
@@ -147,6 +148,12 @@ class LineWork:
         self.translators = self.translators.to(texts=texts)
         if pair := self.translators.pair:
             self.listener.notice(f"{pair.source} → {pair.target}, by the letters of the text; --to chooses another")
+
+    def price(self, lines: int) -> str | None:
+        """What the translation of so many lines costs, if a person should know: `price_of`."""
+        translators = self.translators
+        loaded = [translators] if isinstance(translators, Translator) else [*translators.loaded.values()]
+        return price_of(loaded[0].engine, loaded[0].options, lines) if loaded else None
 
     def translate(self, requests: Sequence[LineRequest], first: int) -> TranslatedLines:
         """The output for these requests, of which the first is of the line with this number."""

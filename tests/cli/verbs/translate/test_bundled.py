@@ -108,3 +108,15 @@ def test_a_bundled_model_is_not_changed(dragoman: Any, tmp_path: Path, verb: str
         path.write_text("a\tb\n", encoding="utf-8")
     given = texts[:1] if verb == "glossary" else texts
     assert dragoman("model", verb, "-m", "en-ko", *given).refused(4).startswith("en-ko: a bundled model, which stays")
+
+
+def test_the_price_of_exact_is_told_in_one_line(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("\n" * 100 + ENGLISH + "\n", encoding="utf-8")
+    keys = ["decode.exact=true", "decode.min_length=3", "decode.beam=2"]
+    result = dragoman("translate", "-m", "en-ko", "-i", tmp_path / "in", *keys)
+    assert result.code == 0
+    [line] = [line for line in result.err.splitlines() if "decode.exact" in line]
+    assert line.startswith("dragoman: decode.exact with decode.min_length: ")
+    assert "10 to 20 times as long" in line
+    assert "leave decode.exact out" in line
+    assert "decode.exact" not in dragoman("translate", "-m", "en-ko", "-i", tmp_path / "in", *keys[1:]).err
