@@ -5,15 +5,15 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.control.search.search import retry_options
 from dragoman.engine import Query
-from dragoman.engine.ctranslate2 import ROOM, is_near_limit
+from dragoman.engine.ctranslate2 import MARGIN, is_near_limit
 
 
 @pytest.mark.parametrize(
     ("options", "prefix", "near"),
     [
         (DecodeConfig(), (), False),
-        (DecodeConfig(max_length=20 + ROOM), (), False),
-        (DecodeConfig(max_length=20 + ROOM - 1), (), True),
+        (DecodeConfig(max_length=20 + MARGIN), (), False),
+        (DecodeConfig(max_length=20 + MARGIN - 1), (), True),
         (DecodeConfig(max_length=3), (), True),
         (DecodeConfig(max_length=3, beam=1), (), False),  # cut, which is the same for one hypothesis
         (DecodeConfig(extra_length=1), (), True),

@@ -1,4 +1,4 @@
-"""Where a run may begin: a new folder, an empty one, or one in which a run has begun before."""
+"""Where a run may begin: a new folder, an empty one, or one in which a run has started before."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_a_folder_with_a_persons_files_is_no_place_for_a_run(
     assert (folder / name).read_text(encoding="utf-8") == "mine"
 
 
-def test_a_run_begins_in_a_new_folder_in_an_empty_one_and_where_one_has_begun(
+def test_a_run_begins_in_a_new_folder_in_an_empty_one_and_where_one_has_started(
     tmp_path: Path, toy_run: Callable[..., RunConfig]
 ) -> None:
     folder = tmp_path / "run"

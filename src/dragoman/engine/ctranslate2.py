@@ -43,7 +43,7 @@ LOOKAHEAD = 6
 THREAD_TOKENS = {"int8": 192, "float32": 320}
 THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
 # A sentence whose limit is no farther beyond its likely length is searched up to exactly there.
-ROOM = 10
+MARGIN = 10
 # log P below which CTranslate2 says that a hypothesis is none.
 IMPOSSIBLE = -1e9
 
@@ -102,7 +102,7 @@ class CTranslate2Engine:
     def price(self, options: DecodeConfig) -> str | None:
         """What the reference's search costs where most sentences take it, in a line for a person; otherwise None."""
         rules = [key for key in ("min_length", "no_repeat_ngram", "max_length") if getattr(options, key)]
-        rules += ["extra_length"] if options.extra_length < ROOM else []
+        rules += ["extra_length"] if options.extra_length < MARGIN else []
         if not (options.exact and rules) or options.method != "beam" or options.beam == 1:
             return None
         cost = "CTranslate2 with the reference's search takes 10 to 20 times as long as with its own"
@@ -282,7 +282,7 @@ def _limit(query: Query, options: DecodeConfig) -> int:
 def is_near_limit(query: Query, options: DecodeConfig) -> bool:
     """Whether a beam search will often reach the limit of its sentence: it is searched to there at once."""
     usual = max(len(query.source), options.min_length, len(query.prefix))
-    return not _is_greedy(options) and _limit(query, options) < usual + ROOM
+    return not _is_greedy(options) and _limit(query, options) < usual + MARGIN
 
 
 def _is_at_limit(query: Query, results: Sequence[Result], options: DecodeConfig) -> bool:
@@ -348,7 +348,7 @@ def _is_own(result: Result, options: DecodeConfig) -> bool:
         return False
     if not options.no_repeat_ngram:
         return True
-    size = options.no_repeat_ngram - 1  # the last so many tokens, seen before, are what forbids the next
+    size = options.no_repeat_ngram - 1  # the last `size` tokens, seen before, are what forbids the next
     seen = [tokens[start : start + size] for start in range(len(tokens) - size)]
     return len({*seen}) == len(seen)
 

@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, check_type
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 
 MAX_THREADS = 1024
-# A call of more sentences is told what it costs.
+# A call of more sentences has a notice of what it costs.
 MANY = 100
 
 

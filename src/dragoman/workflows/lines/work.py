@@ -150,7 +150,7 @@ class LineWork:
             self.listener.notice(f"{pair.source} → {pair.target}, by the letters of the text; --to chooses another")
 
     def price(self, lines: int) -> str | None:
-        """What the translation of so many lines costs, if a person should know: `price_of`."""
+        """What the translation of this number of lines costs, if a person should know: `price_of`."""
         translators = self.translators
         loaded = [translators] if isinstance(translators, Translator) else [*translators.loaded.values()]
         return price_of(loaded[0].engine, loaded[0].options, lines) if loaded else None

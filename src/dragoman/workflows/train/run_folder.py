@@ -195,7 +195,7 @@ def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
             f"{folder}: holds a run at step {steps[-1]:,}; continue it with --resume, or choose another train.output"
         )
     if not resume:
-        if folder.exists() and not steps and not _has_begun(folder) and any(folder.iterdir()):
+        if folder.exists() and not steps and not _has_started(folder) and any(folder.iterdir()):
             raise ConfigError(f"{folder}: holds files that are not of a run; choose another train.output, a new folder")
         return
     old = original_config(folder)
@@ -217,8 +217,8 @@ def begin(folder: Path, overrides: Sequence[str]) -> None:
     write_text_atomically(folder / DATA_NOTE, json.dumps({OVERRIDES: [*overrides]}) + "\n")
 
 
-def _has_begun(folder: Path) -> bool:
-    """Whether a run, or the distillation before it, has begun in the folder."""
+def _has_started(folder: Path) -> bool:
+    """Whether a run, or the distillation before it, has started in the folder."""
     if (folder / LOCK).exists() or (folder / DISTILLED_NOTE).exists():
         return True
     try:

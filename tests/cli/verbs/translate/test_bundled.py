@@ -110,7 +110,7 @@ def test_a_bundled_model_is_not_changed(dragoman: Any, tmp_path: Path, verb: str
     assert dragoman("model", verb, "-m", "en-ko", *given).refused(4).startswith("en-ko: a bundled model, which stays")
 
 
-def test_the_price_of_exact_is_told_in_one_line(dragoman: Any, tmp_path: Path) -> None:
+def test_the_price_of_exact_is_reported_in_one_line(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("\n" * 100 + ENGLISH + "\n", encoding="utf-8")
     keys = ["decode.exact=true", "decode.min_length=3", "decode.beam=2"]
     result = dragoman("translate", "-m", "en-ko", "-i", tmp_path / "in", *keys)
