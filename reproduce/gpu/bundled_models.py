@@ -57,7 +57,7 @@ def configuration(job: jobs.Job, name: str, data: dict[str, Any], model: dict[st
     tree["project"] |= {"name": name, "source": source, "target": target}
     tree["data"] |= data
     tree["model"] |= model
-    tree["train"] |= {"device": job.device.type, "compile": on_gpu, "precision": "bfloat16" if on_gpu else "float32"}
+    tree["train"] |= {"device": job.device.type, "compile": False, "precision": "bfloat16" if on_gpu else "float32"}
     tree["train"] |= {"threads": max(1, jobs.processors() // len(PAIRS)), **keys}
     if job.rehearse:
         tree["model"] = TINY

@@ -57,7 +57,7 @@ def train_until(
 ) -> Trained:
     """Train for some seconds, the validation at the end excepted. With `weights`, a path, these are its parts.
 
-    What fails before the first update is tried again in a plainer way, as long as there is one.
+    What fails in the first third of the time is tried again in a plainer way, as long as there is one.
     """
     end, steps = time.monotonic() + seconds, REHEARSED if job.rehearse else STEPS
     for number, plainer in enumerate(WAYS, 1):
@@ -74,7 +74,7 @@ def train_until(
             watch.finish(outcome)
             return Trained(trainer.final, outcome)
         except Exception as error:
-            if trainer.step or number == len(WAYS) or job.device.type == "cpu":
+            if end - time.monotonic() < 0.7 * seconds or number == len(WAYS) or job.device.type == "cpu":
                 raise
             job.say(f"way {number} of training: {type(error).__name__}: {str(error)[:300]}")
     raise AssertionError
