@@ -58,8 +58,8 @@ def finish(data: Path, run: Path, folder: Path, source: str, target: str) -> Non
     bundle = open_bundle(run / "bundle")
     facts = {
         "scripts": shares("".join(path.read_text(encoding="utf-8") for path in folder.glob(f"*.train.{source}"))),
-        "limits": "a small model of a few hours' training: short everyday sentences are mostly understood, news and "
-        "long sentences often not; check what matters.",
+        "limits": "a small model: everyday sentences are mostly understood, news and long sentences often not; check "
+        "what matters.",
         "domains": scores,
     }
     add_files(bundle, {"README.md": card(run, scores, signatures, everyday)}, facts)
@@ -175,11 +175,10 @@ A hundred sentences, greetings, travel, e-mail and news, were written before tra
 
 ## Limits
 
-A small model, trained for hours on a part of one processor so that Dragoman answers at once. It knows short everyday
-sentences, manuals and program help best. It leaves out, adds and mistakes words, names and numbers, above all in news,
-in long sentences and where the subject is not said. Formal and casual speech are mixed. Use it to see that Dragoman
-works and for a first idea of a text, not for text that matters: `dragoman train` makes a model of your own, and
-`dragoman init --from` starts from this one's like.
+A small model, made so that Dragoman answers at once. It knows everyday sentences, manuals and program help best. It
+leaves out, adds and mistakes words, names and numbers, above all in news, in long sentences and where the subject
+is not said. Formal and casual speech are mixed. Use it to see that Dragoman works and for a first idea of a text, not for text
+that matters: `dragoman train` makes a model of your own, and `dragoman init --from` starts from this one's like.
 
 ## Licence and attributions
 
