@@ -177,8 +177,9 @@ A hundred sentences, greetings, travel, e-mail and news, were written before tra
 
 A small model, made so that Dragoman answers at once. It knows everyday sentences, manuals and program help best. It
 leaves out, adds and mistakes words, names and numbers, above all in news, in long sentences and where the subject
-is not said. Formal and casual speech are mixed. Use it to see that Dragoman works and for a first idea of a text, not for text
-that matters: `dragoman train` makes a model of your own, and `dragoman init --from` starts from this one's like.
+is not said. Formal and casual speech are mixed. Use it to see that Dragoman works and for a first idea of a text, not
+for text that matters: `dragoman train` makes a model of your own, and `dragoman init --from` starts from this one's
+like.
 
 ## Licence and attributions
 
