@@ -98,7 +98,7 @@ ALL_CASES = {f"{key}-{number}": case for key, values in SAME.items() for number,
 def test_both_engines_find_the_same(
     toy_engines: Engines, toy_tokenizer: Tokenizer, case: dict[str, Any], prefixed: bool
 ) -> None:
-    sources = draw_sentences(toy_tokenizer, 8)
+    sources = draw_sentences(toy_tokenizer, 16)
     prefixes = draw_prefixes(toy_tokenizer, len(sources)) if prefixed else [[]] * len(sources)
     compare(toy_engines, options_of(case, prefixed), sources, prefixes)
 
