@@ -141,7 +141,8 @@ def test_no_key_takes_the_references_search(toy_engines: Engines, toy_tokenizer:
     translator = Translator(toy_tokenizer, toy_engines[1], DecodeConfig(), max_source_tokens=9)
     for key, value in VALUES.items():
         changes = {key: value, **({"method": "sample"} if key in ("temperature", "top_k", "top_p", "seed") else {})}
-        lines = ["red dog", "two {n} cats", "bird " * 20]
+        changes |= {"samples": 4} if key == "method" else {}  # the candidates are compared pair by pair
+        lines = ["red dog", "two {n} cats", "bird " * 12]
         translations = translator.translate(lines, target_prefix=prefix, options=DecodeConfig(**changes))
         assert all(translation.candidates for translation in translations)
 

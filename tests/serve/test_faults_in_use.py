@@ -26,6 +26,7 @@ from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
+from dragoman.translator import Translator
 from live_server import get, live
 from postgresql_server import postgresql_server
 
@@ -94,7 +95,7 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
         shutil.rmtree(tmp_path / "shelf" / "en-ko")
         until(lambda: "en-ko" not in service.models.models)
         gate.let.release()
-        assert pending.result(60).json()["translations"][0]["text"] == "안녕"
+        assert pending.result(60).json()["translations"][0]["text"] == Translator.load("en-ko").translate("Hello").text
         after = httpx.post(f"{url}/v1/translate", json={**HELLO, "model": "en-ko"}, timeout=60)
         assert (after.status_code, after.json()["detail"].endswith("there are: ko-en")) == (404, True)
         assert httpx.post(f"{url}/v1/translate", json={"text": "안녕", "target": "en"}, timeout=60).status_code == 200
