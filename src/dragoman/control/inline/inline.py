@@ -138,7 +138,7 @@ def _line(item: InlineItem, part: Span) -> Line:
     text = item.text
     inside = [span for span in text.protected if part.begin <= span[0] and span[1] <= part.end]
     literals = tuple(dict.fromkeys(text.text[slice(*span)] for span in inside))
-    return Line(text.text[slice(*part)], "", item.patterns, literals)
+    return Line(text.text[slice(*part)], "", item.patterns, literals, keeps_entities=True)
 
 
 def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]]:
