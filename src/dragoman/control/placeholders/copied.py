@@ -53,27 +53,29 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE = re.compile(r"[^.!?:;]+[.!?:;]*\s*")
 # Words in capitals that make a sentence; fewer may be names.
 _FEW_WORDS = 3
-_CAPITALS = re.compile("[A-Z]{2}[A-Z']*[ ,]+[A-Z]{2}")
+_CAPITALS = re.compile("[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2}")
 _WORDS = re.compile(r"[^\W\d_]+(?:[ \u200c][^\W\d_]+)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 MOST_NAMES = 40
+# Letters of an abbreviation.
+SHORT = 3
 _LETTER = re.compile("[A-Za-z0-9]")
 # What belongs to a sign: `€5`, `5 €`, `§ 5`, `20℃`, `H₂O`, `km²`.
 _AMOUNT_BEFORE, _LETTERS_BEFORE = re.compile(r"\d[\d.,]*\s?$"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*$")
 _AMOUNT_BEHIND, _LETTERS_BEHIND = re.compile(r"\s?\d+(?:[.,]\d+)*"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*")
 _OF_NUMBERS = "§¶№"
 _LATIN = "A-Za-z\u00c0-\u024f"
-_PLAIN = r" ,.!?;:'\"()-"
+_PLAIN = r" ,.!?;:'\"“”‘’–—…()-"
 
 
 @lru_cache
 def everyday(scripts: frozenset[str]) -> re.Pattern[str]:
     """What matches a text in these scripts that has nothing to be copied and nothing to be read otherwise."""
     if scripts == {"Latn"}:
-        capitals = r"(?!.*?[A-Z]{2}[A-Z']*[ ,]+[A-Z]{2})"
-        return re.compile(rf"(?=.*?[a-z]{{2}}){capitals}['\"]?(?![A-Za-z]{{1,4}}\))[{_LATIN}][{_LATIN}{_PLAIN}]*(?<! )")
+        capitals = r"(?=.*?[a-z]{2})(?!.*?[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2})"
+        return re.compile(rf"{capitals}['\"“‘]?(?![A-Za-z]{{1,4}}\))[{_LATIN}][{_LATIN}{_PLAIN}]*(?<! )")
     if "Hang" in scripts:
-        return re.compile(rf"(?=.*?[가-힣])['\"]?(?!.\))[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )")
+        return re.compile(rf"(?=.*?[가-힣])['\"“‘]?(?!.\))[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )")
     return re.compile(r"(?!)")
 
 
@@ -184,15 +186,17 @@ class Reader:
         words = _WORD.findall(text)
         if len(words) != 1 or len(words[0]) < 2 or not is_cased(words[0]) or not words[0].isupper():
             return False
-        return self._best_form(words[0]) == words[0] and self._size(words[0]) > 1
+        return self._best_form(words[0], alone=True) == words[0] and self._size(words[0]) > 1
 
-    def _best_form(self, word: str) -> str:
-        """A word as the vocabulary knows it best: with fewest pieces, of these the most frequent ones."""
+    def _best_form(self, word: str, alone: bool = False) -> str:
+        """A word as the vocabulary knows it best: with fewest pieces; of equally many capitals, if it may be a name."""
         processor = self.tokenizer.source.processor
+        # A word of one piece is known: the more frequent form counts.
+        prefers_capitals = (alone or len(word) <= SHORT) and self._size(word) > 1
 
         def rank(form: str) -> tuple[int, bool, float]:
             ids = self.tokenizer.encode([form], "source")[0]
-            return len(ids), len(ids) > 1 and form != word, -sum(processor.GetScore(token) for token in ids)
+            return len(ids), prefers_capitals and form != word, -sum(processor.GetScore(token) for token in ids)
 
         return min((word.lower(), word.capitalize(), word), key=rank)
 

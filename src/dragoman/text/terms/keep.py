@@ -5,6 +5,7 @@ of a longer word. An expression has `LONGEST` characters at most and is given up
 none can stop a service.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import regex
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, check_type, describe_type
 from dragoman.text.terms.protect import Placeholder, as_word
 
 # Characters of an expression, entries of a list, seconds of one expression on one text.
@@ -21,9 +22,12 @@ KEEP = "keep"
 
 
 def find_kept(text: str, entries: Sequence[str]) -> list[Placeholder]:
-    """What the entries find in a text. Raises ConfigError for an expression that takes too long."""
-    hits = []
-    for entry in entries:
+    """What the entries find in a text, also where it overlaps. Raises ConfigError for one that cannot be used."""
+    hits = list[Placeholder]()
+    texts = _alternatives(tuple(entry for entry in entries if not _is_expression(entry)))
+    if texts:
+        hits += [Placeholder(*match.span(), KEEP, match[0]) for match in texts.finditer(text)]
+    for entry in filter(_is_expression, entries):
         try:
             spans = [match.span() for match in _compiled(entry).finditer(text, timeout=SECONDS)]
         except TimeoutError:
@@ -37,18 +41,17 @@ def find_kept(text: str, entries: Sequence[str]) -> list[Placeholder]:
 
 def check_keep(entries: Iterable[str], where: str = "keep") -> None:
     """Raise ConfigError, which begins with `where`, for an entry that cannot be used."""
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise ConfigError(f'{where}: {describe_type(entries)} given; give a list of texts, such as ["Contoso"]')
     number = 0
     for number, entry in enumerate(entries, 1):
+        check_type(f"{where}: entry {number}", entry, str, "a str")
         if not entry.strip():
             raise ConfigError(f"{where}: entry {number} is empty; write a text, or /an expression/")
-        try:
-            _compiled(entry)
-        except regex.error as error:
-            raise ConfigError(
-                f"{where}: {entry}: {error}; correct the expression, or write a text without slashes"
-            ) from None
         if _is_expression(entry) and len(entry) > LONGEST + 2:
             raise ConfigError(f"{where}: {entry:.40}…: {len(entry) - 2:,} characters; write at most {LONGEST}")
+        if _is_expression(entry):
+            _compiled(entry, where)
     if number > MOST:
         raise ConfigError(f"{where}: {number:,} entries; give at most {MOST:,}")
 
@@ -91,6 +94,16 @@ def _is_expression(entry: str) -> bool:
     return len(entry) > 2 and entry[0] == entry[-1] == "/"
 
 
+@lru_cache(maxsize=16)
+def _alternatives(texts: tuple[str, ...]) -> re.Pattern[str] | None:
+    """One of the texts, the longest that fits."""
+    longest_first = sorted(set(texts), key=len, reverse=True)
+    return re.compile("|".join(map(as_word, longest_first))) if texts else None
+
+
 @lru_cache(maxsize=MOST)
-def _compiled(entry: str) -> Any:
-    return regex.compile(entry[1:-1] if _is_expression(entry) else as_word(entry))
+def _compiled(entry: str, where: str = "decode.keep") -> Any:
+    try:
+        return regex.compile(entry[1:-1])
+    except regex.error as error:
+        raise ConfigError(f"{where}: {entry}: {error}; correct the expression, or leave out its slashes") from None
