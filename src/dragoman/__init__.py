@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.documents.memory import export_memory as export_memory
     from dragoman.workflows.documents.memory import open_memory as open_memory
     from dragoman.workflows.evaluate.confidence import ConfidenceResult as ConfidenceResult
+    from dragoman.workflows.evaluate.confidence import learn_judged_confidence as learn_judged_confidence
     from dragoman.workflows.evaluate.confidence import learn_model_confidence as learn_model_confidence
     from dragoman.workflows.evaluate.evaluate import Evaluation as Evaluation
     from dragoman.workflows.evaluate.evaluate import evaluate as evaluate
@@ -106,7 +107,7 @@ _MODULES = {
     "workflows.data.clean": ("CleanResult", "clean_data"),
     "workflows.compare.compare": ("compare_runs",),
     "workflows.compare.result": ("RunComparison",),
-    "workflows.evaluate.confidence": ("ConfidenceResult", "learn_model_confidence"),
+    "workflows.evaluate.confidence": ("ConfidenceResult", "learn_judged_confidence", "learn_model_confidence"),
     "workflows.data.check": ("check_data", "split_data"),
     "workflows.train.distil": ("distill",),
     "workflows.documents.documents": ("DocumentsResult", "translate_documents"),

@@ -1,8 +1,9 @@
 """Confidence: the probability that a person would accept a translation, learned from validation lines.
 
-"Accepted" is a proxy, because nobody judges the validation lines: sentence-level chrF of at least `accept` against the
-reference. The features are log P, the lengths of both sides, and, where random samples are drawn, their agreement with
-the translation: what the model means, its samples say too (Fomicheva et al. 2020, "Unsupervised Quality Estimation").
+"Accepted" is what people judged to be usable or, because nobody judges validation lines, a proxy: sentence-level chrF
+of at least `accept` against the reference. Judgements also give a limit: a translation below it is called doubtful. The
+features are log P, the lengths of both sides, and, where random samples are drawn, how they agree with the translation:
+what the model means, its samples say too (Fomicheva et al. 2020, "Unsupervised Quality Estimation").
 A model keeps what was learned in `confidence.json` of its bundle.
 """
 
@@ -10,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.confidence.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
 from dragoman.errors import ConfigError, DataError, ModelError, counted
 from dragoman.system.parsing import parse_json
-from dragoman.translation import Translation
+from dragoman.translation import NO_FAULTS, Flag, Translation
 
 NAME = "confidence.json"
 FORMAT = 1
@@ -28,6 +30,8 @@ MIN_LINES, MIN_EACH = 100, 10
 # A translation with a warning is at most as probable as the share of such lines that were accepted, after this many
 # that were not and ½ that was: log P is high in a loop, and most validation texts have none to learn from.
 REJECTED_BEFORE, ACCEPTED_BEFORE = 9.5, 0.5
+# Of the translations that are called doubtful at least this share is wrong, of the others at most that.
+DOUBTFUL_WRONG, OTHERS_WRONG = 1 / 2, 1 / 5
 
 Sample = Callable[[DecodeConfig], list[Translation]]
 """The translations of the same lines under other options."""
@@ -42,11 +46,23 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubts:
+    """How a limit of the probability divides judged lines, by cross-validation."""
+
+    lines: int
+    """Lines below the limit."""
+    wrong: float
+    """The share of them that people rejected."""
+    others_wrong: float
+    """The share of the other lines that people rejected."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confidence:
     """What a model has learned about its own translations."""
 
     accept: float
-    """chrF of an accepted translation."""
+    """chrF of an accepted translation; 0: people judged."""
     lines: int
     accepted: float
     """Share of the lines that were accepted."""
@@ -58,6 +74,10 @@ class Confidence:
     samples: int = 0
     """Random translations of each line that `sampled` was learned with; 0: none was."""
     sampled: Fitted | None = None
+    doubtful: float = 0.0
+    """A translation of a lower probability is called doubtful; 0: none is."""
+    doubts: "Doubts | None" = None
+    """How well that limit divides the lines."""
 
     def probability(self, translation: Translation, samples: Sequence[str] = ()) -> float:
         """The probability that the translation is accepted; with `samples`, their agreement counts too."""
@@ -78,7 +98,8 @@ class Confidence:
             if (version := tree.pop("format")) != FORMAT:
                 raise ModelError(f"{path}: format {version}, this version reads {FORMAT}; {remedy}")
             sampled = _fitted(tree["sampled"]) if tree["sampled"] else None
-            return cls(**{**tree, "plain": _fitted(tree["plain"]), "sampled": sampled})
+            doubts = Doubts(**tree["doubts"]) if tree.get("doubts") else None
+            return cls(**{**tree, "plain": _fitted(tree["plain"]), "sampled": sampled, "doubts": doubts})
         except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise ModelError(f"{path}: cannot be read: {error}; {remedy}") from None
 
@@ -106,21 +127,39 @@ def check_learned(learned: Confidence | None, options: DecodeConfig) -> None:
 def add_confidence(
     translations: list[Translation], learned: Confidence | None, options: DecodeConfig, sample: Sample
 ) -> list[Translation]:
-    """The translations with their confidence, as the model has `learned` it, if `options` ask for it.
+    """The translations with their confidence, as the model has `learned` it, if `options` ask for it, and with a
+    warning where it is under the limit of what is `doubtful`.
 
-    A blank line has none. `check_learned` has found that the model has learned what `options` ask for.
+    A blank line has neither. `check_learned` has found that the model has learned what `options` ask for.
     """
-    if not options.confidence or learned is None:
+    if learned is None:
         return translations
+    if not options.confidence:
+        return [with_doubts(translation, learned) for translation in translations] if options.doubtful else translations
     samples: Sequence[Sequence[str]] = [()] * len(translations)
     if options.confidence_samples:
         samples = draw(options, options.confidence_samples, sample)
-    return [
+    sure = [
         replace(translation, confidence=learned.probability(translation, drawn))
         if translation.source.strip()
         else translation
         for translation, drawn in zip(translations, samples, strict=True)
     ]
+    return [with_doubts(translation, learned) for translation in sure] if options.doubtful else sure
+
+
+def with_doubts(translation: Translation, learned: Confidence) -> Translation:
+    """The translation, with a warning if its confidence is under the limit that the model has learned.
+
+    A translation with a fault has its warning already, and one that is as its source had nothing to translate.
+    """
+    if not learned.doubtful or translation.text == translation.source or is_flagged(translation):
+        return translation
+    confidence = translation.confidence or learned.probability(translation)
+    if confidence >= learned.doubtful or translation.match is not None:
+        return translation
+    text = f"probably wrong: confidence {confidence:.2f} is under {learned.doubtful:.2f}; read it again"
+    return replace(translation, warnings=(*translation.warnings, Flag("doubtful", text)))
 
 
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
@@ -146,20 +185,12 @@ def learn_confidence(
         for index, translation in enumerate(translations)
         if translation.source.strip() and references[index].strip()
     ]
-    if len(indices) < MIN_LINES:
-        raise DataError(f"confidence: {counted(len(indices), 'line')} with text; give at least {MIN_LINES}")
     usable, score = [translations[index] for index in indices], _chrf()
     outcomes = [
         score(translation.text, references[index]) >= accept for translation, index in zip(usable, indices, strict=True)
     ]
-    if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
-        raise DataError(
-            f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines reach chrF {accept:g}, too few or too many to "
-            "learn from; give more lines, or another --accept"
-        )
-    usual = sum(map(_log_ratio, usable)) / len(usable)
-    flagged = [outcome for translation, outcome in zip(usable, outcomes, strict=True) if is_flagged(translation)]
-    limit = (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
+    _check_outcomes(outcomes, f"reach chrF {accept:g}", ", or another --accept")
+    usual, limit = _usual_ratio(usable), _flagged_limit(usable, outcomes)
     sampled = None
     if samples is not None:
         sampled = _fit(
@@ -176,6 +207,59 @@ def learn_confidence(
         len(samples[indices[0]]) if samples is not None else 0,
         sampled,
     )
+
+
+def learn_from_judgements(translations: Sequence[Translation], usable: Sequence[bool]) -> Confidence:
+    """Learn from what people judged `usable`, and below which probability a translation is to be called doubtful.
+
+    Raises DataError if there are too few lines, or nearly all have the same judgement.
+    """
+    _check_outcomes(usable, "were judged usable", "")
+    usual = _usual_ratio(translations)
+    rows = [features(translation, usual) for translation in translations]
+    probabilities = cross_validated(rows, usable)
+    limit, doubts = doubtful_limit(probabilities, usable)
+    fitted = Fitted(fit_logistic(rows, usable), calibration(probabilities, usable))
+    share, flagged = sum(usable) / len(usable), _flagged_limit(translations, usable)
+    return Confidence(0.0, len(usable), share, usual, flagged, fitted, doubtful=limit, doubts=doubts)
+
+
+def doubtful_limit(probabilities: Sequence[float], usable: Sequence[bool]) -> tuple[float, Doubts | None]:
+    """The limit with which the fewest lines are called doubtful such that at most OTHERS_WRONG of the others are wrong.
+
+    Of the doubtful ones at least DOUBTFUL_WRONG are; where both cannot be had, the fewest of the others are wrong.
+    (0, None) if no limit has that.
+    """
+    order = sorted(zip(probabilities, usable, strict=True))
+    total, wrong = len(order) - sum(usable), 0
+    best: tuple[float, Doubts | None] = (0.0, None)
+    for count, ((_, accepted), (limit, _)) in enumerate(pairwise(order), 1):
+        wrong += not accepted
+        doubts = Doubts(count, wrong / count, (total - wrong) / (len(order) - count))
+        if doubts.wrong >= DOUBTFUL_WRONG and (best[1] is None or doubts.others_wrong < best[1].others_wrong):
+            best = limit, doubts
+            if doubts.others_wrong <= OTHERS_WRONG:
+                break
+    return best
+
+
+def _check_outcomes(outcomes: Sequence[bool], what: str, otherwise: str) -> None:
+    if len(outcomes) < MIN_LINES:
+        raise DataError(f"confidence: {counted(len(outcomes), 'line')} with text; give at least {MIN_LINES}")
+    if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
+        raise DataError(
+            f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines {what}, too few or too many to learn from; "
+            f"give more lines{otherwise}"
+        )
+
+
+def _usual_ratio(translations: Sequence[Translation]) -> float:
+    return sum(map(_log_ratio, translations)) / len(translations)
+
+
+def _flagged_limit(translations: Sequence[Translation], outcomes: Sequence[bool]) -> float:
+    flagged = [outcome for translation, outcome in zip(translations, outcomes, strict=True) if is_flagged(translation)]
+    return (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
 
 
 def _fit(rows: Sequence[Sequence[float]], outcomes: Sequence[bool]) -> Fitted:
@@ -203,8 +287,8 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
 
 
 def is_flagged(translation: Translation) -> bool:
-    """Whether a warning names a fault of the translation; `segmented` and `language`, which is the source's, do not."""
-    return any(flag.kind not in ("segmented", "language") for flag in translation.warnings)
+    """Whether a warning names a fault of the translation; `language` is the source's."""
+    return any(flag.kind not in NO_FAULTS and flag.kind != "language" for flag in translation.warnings)
 
 
 def _log_ratio(translation: Translation) -> float:
