@@ -10,13 +10,11 @@ from dragoman.control.confidence.confidence import (
     Confidence,
     add_confidence,
     check_learned,
-    doubtful_limit,
     draw,
     features,
-    learn_confidence,
-    learn_from_judgements,
     with_doubts,
 )
+from dragoman.control.confidence.learning import doubtful_limit, learn_confidence, learn_from_judgements
 from dragoman.control.faults.faults import FLAGS
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.translation import Candidate, Flag, Translation
@@ -188,7 +186,7 @@ def test_the_limit_of_doubt_is_the_lowest_that_keeps_its_promises() -> None:
     assert doubts.others_wrong <= 1 / 5
 
 
-def test_where_nothing_tells_wrong_from_right_there_is_no_limit() -> None:
+def test_where_wrong_ones_are_as_sure_as_right_ones_there_is_no_limit() -> None:
     assert doubtful_limit([0.1, 0.2, 0.3, 0.4] * 25, [True, True, True, False] * 25) == (0.0, None)
 
 

@@ -11,30 +11,47 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.confidence.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
-from dragoman.errors import ConfigError, DataError, ModelError, counted
+from dragoman.errors import ConfigError, ModelError
 from dragoman.system.parsing import parse_json
 from dragoman.translation import NO_FAULTS, Flag, Translation
 
 NAME = "confidence.json"
 FORMAT = 1
-# chrF from which a translation counts as accepted.
-ACCEPT = 50.0
-# Fewer lines, or fewer of either outcome, would calibrate by chance.
-MIN_LINES, MIN_EACH = 100, 10
-# A translation with a warning is at most as probable as the share of such lines that were accepted, after this many
-# that were not and ½ that was: log P is high in a loop, and most validation texts have none to learn from.
-REJECTED_BEFORE, ACCEPTED_BEFORE = 9.5, 0.5
-# Of the translations that are called doubtful at least this share is wrong, of the others at most that.
-DOUBTFUL_WRONG, OTHERS_WRONG = 1 / 2, 1 / 5
-
+Row = Sequence[float]
+"""The features of a translation."""
 Sample = Callable[[DecodeConfig], list[Translation]]
 """The translations of the same lines under other options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """P(success) = 1 / (1 + exp(−bias − Σ weight · (feature − mean) / scale))."""
+
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    def probability(self, row: Row) -> float:
+        terms = zip(row, self.means, self.scales, self.weights, strict=True)
+        logit = self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms)
+        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How probabilities agree with outcomes; all from 0 to 1."""
+
+    ece: float
+    """Expected calibration error: mean distance of the probability from the share of successes, over equal bins."""
+    brier: float
+    """Mean square of the difference between probability and outcome."""
+    auc: float
+    """The probability that a success has a higher probability than a failure; 0.5 is chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,107 +187,11 @@ def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     return [[candidate.text for candidate in translation.candidates] for translation in drawn]
 
 
-def learn_confidence(
-    translations: Sequence[Translation],
-    references: Sequence[str],
-    accept: float = ACCEPT,
-    samples: Sequence[Sequence[str]] | None = None,
-) -> Confidence:
-    """Learn from translations of the model and their references; with `samples` of each line, from these too.
-
-    Raises DataError if there are too few lines, or nearly all have the same outcome.
-    """
-    indices = [
-        index
-        for index, translation in enumerate(translations)
-        if translation.source.strip() and references[index].strip()
-    ]
-    usable, score = [translations[index] for index in indices], _chrf()
-    outcomes = [
-        score(translation.text, references[index]) >= accept for translation, index in zip(usable, indices, strict=True)
-    ]
-    _check_outcomes(outcomes, f"reach chrF {accept:g}", ", or another --accept")
-    usual, limit = _usual_ratio(usable), _flagged_limit(usable, outcomes)
-    sampled = None
-    if samples is not None:
-        sampled = _fit(
-            [features(translation, usual, samples[index]) for translation, index in zip(usable, indices, strict=True)],
-            outcomes,
-        )
-    return Confidence(
-        accept,
-        len(usable),
-        sum(outcomes) / len(usable),
-        usual,
-        limit,
-        _fit([features(translation, usual) for translation in usable], outcomes),
-        len(samples[indices[0]]) if samples is not None else 0,
-        sampled,
-    )
-
-
-def learn_from_judgements(translations: Sequence[Translation], usable: Sequence[bool]) -> Confidence:
-    """Learn from what people judged `usable`, and below which probability a translation is to be called doubtful.
-
-    Raises DataError if there are too few lines, or nearly all have the same judgement.
-    """
-    _check_outcomes(usable, "were judged usable", "")
-    usual = _usual_ratio(translations)
-    rows = [features(translation, usual) for translation in translations]
-    probabilities = cross_validated(rows, usable)
-    limit, doubts = doubtful_limit(probabilities, usable)
-    fitted = Fitted(fit_logistic(rows, usable), calibration(probabilities, usable))
-    share, flagged = sum(usable) / len(usable), _flagged_limit(translations, usable)
-    return Confidence(0.0, len(usable), share, usual, flagged, fitted, doubtful=limit, doubts=doubts)
-
-
-def doubtful_limit(probabilities: Sequence[float], usable: Sequence[bool]) -> tuple[float, Doubts | None]:
-    """The limit with which the fewest lines are called doubtful such that at most OTHERS_WRONG of the others are wrong.
-
-    Of the doubtful ones at least DOUBTFUL_WRONG are; where both cannot be had, the fewest of the others are wrong.
-    (0, None) if no limit has that.
-    """
-    order = sorted(zip(probabilities, usable, strict=True))
-    total, wrong = len(order) - sum(usable), 0
-    best: tuple[float, Doubts | None] = (0.0, None)
-    for count, ((_, accepted), (limit, _)) in enumerate(pairwise(order), 1):
-        wrong += not accepted
-        doubts = Doubts(count, wrong / count, (total - wrong) / (len(order) - count))
-        if doubts.wrong >= DOUBTFUL_WRONG and (best[1] is None or doubts.others_wrong < best[1].others_wrong):
-            best = limit, doubts
-            if doubts.others_wrong <= OTHERS_WRONG:
-                break
-    return best
-
-
-def _check_outcomes(outcomes: Sequence[bool], what: str, otherwise: str) -> None:
-    if len(outcomes) < MIN_LINES:
-        raise DataError(f"confidence: {counted(len(outcomes), 'line')} with text; give at least {MIN_LINES}")
-    if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
-        raise DataError(
-            f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines {what}, too few or too many to learn from; "
-            f"give more lines{otherwise}"
-        )
-
-
-def _usual_ratio(translations: Sequence[Translation]) -> float:
-    return sum(map(_log_ratio, translations)) / len(translations)
-
-
-def _flagged_limit(translations: Sequence[Translation], outcomes: Sequence[bool]) -> float:
-    flagged = [outcome for translation, outcome in zip(translations, outcomes, strict=True) if is_flagged(translation)]
-    return (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
-
-
-def _fit(rows: Sequence[Sequence[float]], outcomes: Sequence[bool]) -> Fitted:
-    return Fitted(fit_logistic(rows, outcomes), calibration(cross_validated(rows, outcomes), outcomes))
-
-
 def features(translation: Translation, usual_ratio: float, samples: Sequence[str] = ()) -> list[float]:
     """What the probability depends on; the same for a line alone and in any batch, except for its samples."""
     best = translation.candidates[0]
     per_token = best.log_prob / (len(best.tokens) + 1)
-    ratio = _log_ratio(translation) - usual_ratio
+    ratio = log_ratio(translation) - usual_ratio
     values = [
         per_token,
         math.exp(per_token),  # the geometric mean of the tokens' probabilities
@@ -280,7 +201,7 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
         abs(ratio),
     ]
     if samples:
-        score = _chrf()
+        score = sentence_chrf()
         # The logarithm, because the worst lines differ most between 0 and 20 of 100.
         values.append(math.log1p(sum(score(best.text, sample) for sample in samples) / len(samples)))
     return values
@@ -291,11 +212,12 @@ def is_flagged(translation: Translation) -> bool:
     return any(flag.kind not in NO_FAULTS and flag.kind != "language" for flag in translation.warnings)
 
 
-def _log_ratio(translation: Translation) -> float:
+def log_ratio(translation: Translation) -> float:
+    """How much longer the translation is than its source, in characters, as a logarithm."""
     return math.log((len(translation.text) + 1) / (len(translation.source) + 1))
 
 
-def _chrf() -> Callable[[str, str], float]:
+def sentence_chrf() -> Callable[[str, str], float]:
     """chrF of a sentence, from 0 to 100."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 

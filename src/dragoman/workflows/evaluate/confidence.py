@@ -12,15 +12,8 @@ from typing import Any
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.config import DecodeConfig
 from dragoman.control.confidence.calibration import BINS, FOLDS
-from dragoman.control.confidence.confidence import (
-    ACCEPT,
-    NAME,
-    Confidence,
-    Fitted,
-    draw,
-    learn_confidence,
-    learn_from_judgements,
-)
+from dragoman.control.confidence.confidence import NAME, Confidence, Fitted, draw
+from dragoman.control.confidence.learning import ACCEPT, learn_confidence, learn_from_judgements
 from dragoman.data.corpus.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.installed import changeable_model
