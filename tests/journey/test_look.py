@@ -17,11 +17,12 @@ from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.checkpoints import CheckpointView
-from dragoman.inspection.inspect import BundleInspection, inspect
+from dragoman.inspection.inspect import BundleInspection
 from dragoman.inspection.inspection import Inspection
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.workflows.models.look import inspect
 from headless import chromium, faults
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
@@ -235,7 +236,7 @@ def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspect
     expected = Numpy(weights, found.model.config).run(found.source_ids, found.target_ids)
     for name, values in expected.items():
         np.testing.assert_allclose(on_page(name), values, atol=1e-5, rtol=1e-5, err_msg=f"{kind}: {name}")
-    candidates = json.loads(tab.locator("#payload").text_content())["predictions"]
+    candidates = json.loads(tab.locator("#payload").text_content())[0]["predictions"]
     ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
     logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
     logits = logits + weights.get("projection_bias", 0.0)

@@ -1,4 +1,4 @@
-// The frame: navigation, language, theme. The address, as `#ko/heads/dark`, holds all three.
+// The frame: navigation, language, theme, sentence. The address, as `#ko/heads/dark/2`, holds them all.
 
 const VIEWS = {
   walk: walkView,
@@ -11,7 +11,9 @@ const VIEWS = {
   checkpoints: checkpointsView,
 };
 const drawn_views = new Set();
-const hash = () => `#${[page.lang, page.view, page.theme].filter(Boolean).join("/")}`;
+const address = (lang, view, theme, number = sentence) =>
+  `#${number > 1 ? [lang, view, theme, number].join("/") : [lang, view, theme].filter(Boolean).join("/")}`;
+const hash = () => address(page.lang, page.view, page.theme);
 
 function readHash() {
   const [lang, view, theme] = location.hash.slice(1).split("/");
@@ -50,6 +52,7 @@ function frame() {
           el("b", { lang: data.languages.target, dir: "auto" }, bdi(data.translation)),
         ),
         data.forced ? el("p.hint", {}, t("forced")) : null,
+        sentences.length > 1 ? chooser() : null,
       ),
       el(
         "div.switches",
@@ -79,7 +82,7 @@ function frame() {
             "a",
             {
               id: `to-${view}`,
-              href: `#${[page.lang, view, page.theme].filter(Boolean).join("/")}`,
+              href: address(page.lang, view, page.theme),
               "aria-current": view === page.view ? "page" : null,
             },
             t(`view.${view}`),
@@ -101,6 +104,18 @@ function frame() {
     t("parameters", { n: whole(model.parameters) }),
   ];
   document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));
+}
+
+// The sentences of the text, of which one is shown; another one is another page.
+function chooser() {
+  const choose = (event) => {
+    location.hash = address(page.lang, page.view, page.theme, Number(event.target.value));
+    location.reload();
+  };
+  const options = sentences.map(({ source }, index) =>
+    el("option", { value: index + 1, selected: index + 1 === sentence }, `${index + 1}. ${shown(source)}`),
+  );
+  return el("p", {}, el("label", { for: "sentence" }, t("sentence")), " ", el("select", { id: "sentence", onchange: choose }, options));
 }
 
 function sections() {
