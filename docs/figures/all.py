@@ -34,7 +34,7 @@ def labels() -> dict[str, dict[str, list[str]]]:
 
 
 def drawings() -> dict[str, str]:
-    """Each figure's file and what is in it. Raises KeyError for a label without a text, ValueError for an unused one."""
+    """Each figure's file and what is in it. Raises KeyError for a missing label, ValueError for an unused one."""
     table = labels()
     drawn = {}
     for name, draw in FIGURES.items():

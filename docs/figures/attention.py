@@ -51,8 +51,12 @@ def bottleneck(t: Any) -> Sheet:
         else:
             for place in range(3):
                 x = 61 + 92 * place
+                top = y - 64 + 8 * place
                 strong = "line sa curve" if place else "line sa"
-                sheet.path(f"M {x} {y - 1} C {x + 60} {y - 64 + 8 * place}, {600 - 10 * place} {y - 64 + 8 * place}, 652 {y - 2}", strong)
+                sheet.path(
+                    f"M {x} {y - 1} C {x + 60} {top}, {600 - 10 * place} {top}, 652 {y - 2}",
+                    strong,
+                )
             sheet.text(430, y - 60, t("weighted"), "ta", 12, "middle")
     return sheet
 

@@ -78,7 +78,7 @@ def distance_curve(t: Any) -> Sheet:
     p = positional_encoding(0, 101, 64)
     products = (p[0] @ p.T).tolist()
     sheet.axes(60, 240, 600, 200, [(k / 100, str(k)) for k in range(0, 101, 20)],
-               [((v + 8) / 40, str(v).replace("-", "−")) for v in (-8, 0, 8, 16, 24, 32)], ("k", "p(0) · p(k)"))  # fmt: skip
+               [((v + 8) / 40, number(v, 0)) for v in (-8, 0, 8, 16, 24, 32)], ("k", "p(0) · p(k)"))  # fmt: skip
     for column, kind in ((0, "sk"), (10, "sv"), (16, "sa")):
         wave = [(60 + 6 * k, 240 - (8 * math.cos(k / 10000 ** (column / 64)) + 8) * 5) for k in range(101)]
         sheet.curve(wave, f"{kind} dash")

@@ -81,7 +81,7 @@ def complexity(t: Any) -> Sheet:
     d, k, r = 512, 3, 64
     lengths = [2**power for power in range(3, 14)]
     kinds = (
-        ("attention", "sq", lambda n: n * n * d), ("restricted", "sq dash", lambda n: r * n * d if n > r else n * n * d),
+        ("attention", "sq", lambda n: n * n * d), ("restricted", "sq dash", lambda n: min(r, n) * n * d),
         ("recurrent", "sk", lambda n: n * d * d), ("convolution", "sv", lambda n: k * n * d * d),
     )  # fmt: skip
     low, high = 4, 11
@@ -92,7 +92,7 @@ def complexity(t: Any) -> Sheet:
     across = [((math.log2(n) - 3) / 10, f"{n:,}") for n in (8, 64, 512, 4096)]
     up = [((p - low) / (high - low), "10" + "⁴⁵⁶⁷⁸⁹"[p - 4] if p < 10 else "10¹⁰") for p in (4, 6, 8, 10)]
     sheet.axes(70, 272, 440, 220, across, up, (t("length"), t("operations")))
-    for name, kind, cost in kinds:
+    for _, kind, cost in kinds:
         points = [place(n, cost(n)) for n in lengths]
         sheet.curve(points, kind)
     x, y = place(512, 512 * 512 * 512)
