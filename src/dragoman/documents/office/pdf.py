@@ -26,6 +26,7 @@ from dragoman.errors import DataError, ResourceError
 from dragoman.system.processes import python_path
 from dragoman.text.words.inline import InlineText
 
+_PROGRAM = "import sys; from dragoman.documents.office.pdf_text import answer; print(answer(sys.argv[1]))"
 _NOTICE = "its layout, pictures and page numbers are left out: the translation has its headings, paragraphs and lists"
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&{}]|^[-+=:!](?=\W)")
 _NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
@@ -69,10 +70,10 @@ def read(path: Path, options: DocumentOptions) -> Document:
 
 
 def _extracted(path: Path) -> dict[str, Any]:
-    """What `pdf_text` prints of a file."""
+    """What `pdf_text` says of a file."""
     import pdfminer  # noqa: F401  # missing: an error of this process, which names the extra
 
-    command = [sys.executable, "-m", "dragoman.documents.office.pdf_text", str(path.resolve())]
+    command = [sys.executable, "-c", _PROGRAM, str(path.resolve())]
     environment = {**os.environ, "PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1"}
     limit = 8 * seconds_for(path.stat().st_size)
     try:

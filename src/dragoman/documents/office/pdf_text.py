@@ -1,6 +1,6 @@
-"""A PDF → its paragraphs, by pdfminer.six in its own process: `python -m dragoman.documents.office.pdf_text FILE`.
+"""A PDF → its paragraphs, by pdfminer.six. For a process of its own, which `pdf` starts.
 
-Input: a file. Output: a line of JSON, {"paragraphs": [[style, prefix, text, page], …], "notices": […]} or {"error": …}.
+Input: a file. Output: JSON, {"paragraphs": [[style, prefix, text, page], …], "notices": […]} or {"error": …}.
 A PDF can unpack to any size and be read without end: the process has limits of memory and of processor time. What is
 repeated at the edges of pages is left out.
 """
@@ -10,7 +10,6 @@ import os
 import re
 import resource
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -83,8 +82,8 @@ def seconds_for(size: int) -> int:
     return 30 + size // (1 << 14)
 
 
-def main(path: str) -> None:
-    """Print what `extract` returns, within the limits."""
+def answer(path: str) -> str:
+    """What `extract` returns, or why there is no such thing, as JSON. Limits this process: it is for one file."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds_for(os.stat(path).st_size),) * 2)
     try:
@@ -95,8 +94,4 @@ def main(path: str) -> None:
         result = {"error": "unpacks to more than is read; refused"}
     except Exception as error:  # pdfminer raises errors of any type for a broken file
         result = {"error": f"damaged ({type(error).__name__}: {' '.join(str(error).split())[:80]}); get the file again"}
-    print(json.dumps(result))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    return json.dumps(result)
