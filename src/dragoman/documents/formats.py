@@ -60,6 +60,11 @@ KINDS = (
     Kind("Apple .stringsdict", (".stringsdict",), "catalogues.stringsdict", "bytes", keyed=True, checked=True),
     Kind("TMX", (".tmx",), "exchange.tmx", "bytes", by_language=True),
     Kind("YAML", (".yaml", ".yml"), "catalogues.yaml", "bytes", needs=True, keyed=True, by_language=True),
+    Kind("Jupyter notebook", (".ipynb",), "office.ipynb", "bytes", needs=True, checked=True),
+    Kind("Xcode strings", (".xcstrings",), "catalogues.xcstrings", "bytes", by_language=True),
+    Kind(".NET resources", (".resx", ".resw"), "catalogues.resx", "bytes", keyed=True, checked=True),
+    Kind("Qt", (".ts",), "catalogues.qt", "bytes", by_language=True, signs=(b"<TS", b"<!DOCTYPE TS")),
+    Kind("Fluent", (".ftl",), "catalogues.fluent", "bytes", needs=True, keyed=True),
     Kind("PDF", (".pdf",), "office.pdf", "text", needs=True, checked=True, becomes=(".docx", ".md"), signs=(b"%PDF-",)),
 )  # fmt: skip
 
