@@ -65,6 +65,10 @@ KINDS = (
     Kind(".NET resources", (".resx", ".resw"), "catalogues.resx", "bytes", keyed=True, checked=True),
     Kind("Qt", (".ts",), "catalogues.qt", "bytes", by_language=True, signs=(b"<TS", b"<!DOCTYPE TS")),
     Kind("Fluent", (".ftl",), "catalogues.fluent", "bytes", needs=True, keyed=True),
+    Kind("OpenDocument spreadsheet", (".ods", ".ots"), "office.opendocument", "tree", needs=True, zipped=True,
+         checked=True),
+    Kind("OpenDocument presentation", (".odp", ".otp"), "office.opendocument", "tree", needs=True, zipped=True,
+         checked=True),
     Kind("PDF", (".pdf",), "office.pdf", "text", needs=True, checked=True, becomes=(".docx", ".md"), signs=(b"%PDF-",)),
 )  # fmt: skip
 

@@ -58,10 +58,11 @@ def xlsx(path: Path) -> None:
     office(path, parts)
 
 
-def odt(path: Path) -> None:
+def odf(path: Path) -> None:
     body = "<office:body><text:p>The dog</text:p></office:body>"
     content = f"<office:document-content {ODT}>{body}</office:document-content>"
-    archive(path, {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+    media = {".odt": "text", ".ods": "spreadsheet", ".odp": "presentation"}[path.suffix]
+    archive(path, {"mimetype": f"application/vnd.oasis.opendocument.{media}", "content.xml": content})
 
 
 def epub(path: Path) -> None:
@@ -82,7 +83,16 @@ def of_pages(path: Path) -> None:
     pdf(path, [prose("The dog")])
 
 
-PACKAGES = {".docx": docx, ".pptx": pptx, ".xlsx": xlsx, ".odt": odt, ".epub": epub, ".pdf": of_pages}
+PACKAGES = {
+    ".docx": docx,
+    ".pptx": pptx,
+    ".xlsx": xlsx,
+    ".odt": odf,
+    ".ods": odf,
+    ".odp": odf,
+    ".epub": epub,
+    ".pdf": of_pages,
+}
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
