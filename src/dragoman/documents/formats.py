@@ -69,6 +69,7 @@ KINDS = (
          checked=True),
     Kind("OpenDocument presentation", (".odp", ".otp"), "office.opendocument", "tree", needs=True, zipped=True,
          checked=True),
+    Kind("ASS subtitles", (".ass", ".ssa"), "plain.ass", "bytes", checked=True),
     Kind("PDF", (".pdf",), "office.pdf", "text", needs=True, checked=True, becomes=(".docx", ".md"), signs=(b"%PDF-",)),
 )  # fmt: skip
 

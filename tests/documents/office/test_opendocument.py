@@ -12,8 +12,10 @@ from documents.splicing import opened, texts, written
 from dragoman.documents import Document
 from dragoman.errors import DataError
 
-PARTS = "office text style table draw presentation"
+PARTS = "office text style table presentation"
 NAMES = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in PARTS.split())
+NAMES += ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
+NAMES += ' xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
 MEDIA = {".ods": "spreadsheet", ".odp": "presentation"}
 STRING, FLOAT = 'office:value-type="string"', 'office:value-type="float" office:value="5"'
 SHEET = f"""<office:spreadsheet><table:table table:name="Data"><table:table-row>
@@ -24,7 +26,7 @@ SHEET = f"""<office:spreadsheet><table:table table:name="Data"><table:table-row>
 <table:covered-table-cell office:value-type="date"><text:p>1 May</text:p></table:covered-table-cell>
 </table:table-row></table:table></office:spreadsheet>"""
 SLIDES = """<office:presentation><presentation:footer-decl presentation:name="f">The footer</presentation:footer-decl>
-<draw:page draw:name="page1"><draw:frame><draw:text-box><text:p>A title</text:p><text:list><text:list-item>
+<draw:page draw:name="page1"><draw:frame svg:width="9cm" svg:height="3cm" svg:x="1cm" svg:y="1cm"><draw:text-box><text:p>A title</text:p><text:list><text:list-item>
 <text:p>One <text:a>point</text:a></text:p></text:list-item></text:list></draw:text-box></draw:frame>
 <presentation:notes><text:p>A note</text:p></presentation:notes></draw:page></office:presentation>"""
 
