@@ -70,6 +70,8 @@ KINDS = (
     Kind("OpenDocument presentation", (".odp", ".otp"), "office.opendocument", "tree", needs=True, zipped=True,
          checked=True),
     Kind("ASS subtitles", (".ass", ".ssa"), "plain.ass", "bytes", checked=True),
+    Kind("MDX", (".mdx",), "markup.mdx", "bytes", checked=True),
+    Kind("AsciiDoc", (".adoc", ".asciidoc"), "markup.asciidoc", "bytes", checked=True),
     Kind("PDF", (".pdf",), "office.pdf", "text", needs=True, checked=True, becomes=(".docx", ".md"), signs=(b"%PDF-",)),
 )  # fmt: skip
 

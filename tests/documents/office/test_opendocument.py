@@ -26,7 +26,8 @@ SHEET = f"""<office:spreadsheet><table:table table:name="Data"><table:table-row>
 <table:covered-table-cell office:value-type="date"><text:p>1 May</text:p></table:covered-table-cell>
 </table:table-row></table:table></office:spreadsheet>"""
 SLIDES = """<office:presentation><presentation:footer-decl presentation:name="f">The footer</presentation:footer-decl>
-<draw:page draw:name="page1"><draw:frame svg:width="9cm" svg:height="3cm" svg:x="1cm" svg:y="1cm"><draw:text-box><text:p>A title</text:p><text:list><text:list-item>
+<draw:page draw:name="page1"><draw:frame svg:width="9cm" svg:height="3cm" svg:x="1cm" svg:y="1cm">
+<draw:text-box><text:p>A title</text:p><text:list><text:list-item>
 <text:p>One <text:a>point</text:a></text:p></text:list-item></text:list></draw:text-box></draw:frame>
 <presentation:notes><text:p>A note</text:p></presentation:notes></draw:page></office:presentation>"""
 
@@ -67,7 +68,7 @@ def test_what_is_none_is_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "source", "kind"), [("a.ods", "a.csv", "csv"), ("a.odp", "a.fodp", "txt")])
 def test_libreoffice_reads_what_is_written(tmp_path: Path, name: str, source: str, kind: str) -> None:
-    pages = f"""<office:document {NAMES} office:version="1.3"
+    pages = f"""<?xml version="1.0" encoding="UTF-8"?><office:document {NAMES} office:version="1.3"
     office:mimetype="application/vnd.oasis.opendocument.presentation"><office:body>{SLIDES}</office:body>
     </office:document>"""
     (tmp_path / source).write_text("Name,Count\nThe dog,5\n" if kind == "csv" else pages, encoding="utf-8")
