@@ -48,7 +48,7 @@ _MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AsciiDocBlock:
-    """A piece of text between two borders, and what it is: the sign before it, or "text"."""
+    """A piece of text between two borders, and the sign before it, or "text"."""
 
     sign: str
     begin: int
