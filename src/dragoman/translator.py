@@ -443,7 +443,7 @@ class Translator:
         if options.alignment:
             align(rest, self.engine, self.tokenizer, self.marks)
         check(rest, self.symbols, options)
-        if options.confidence:
+        if options.confidence or (options.doubtful and self.confidence and self.confidence.doubtful):
             self._add_confidence(rest, options)
         return [line.translation for line in lines]
 
@@ -455,6 +455,7 @@ class Translator:
 
     def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:
         def again(changed: DecodeConfig) -> list[Translation]:
+            changed = changed.model_copy(update={"doubtful": False})
             return self._translate([line.again() for line in lines], changed, None)
 
         sure = add_confidence([line.translation for line in lines], self.confidence, options, again)

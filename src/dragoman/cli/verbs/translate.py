@@ -95,7 +95,9 @@ class TranslateOptions:
     memory_threshold: Annotated[
         int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning other than `doubtful`.")
+    ] = False
     ray: Annotated[
         bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
     ] = False
@@ -367,5 +369,5 @@ def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
         worst = max((failure.error for failure in result.failures), key=lambda error: error.exit_code)
         failed, total = len(result.failures), len(result.failures) + len(result.files)
         raise type(worst)(f"{failed:,} of {counted(total, 'file')} could not be translated; they are named above")
-    if options.strict and result.flagged:
-        raise QualityError(f"{counted(result.flagged, 'translation')} with a warning (--strict); see {result.review}")
+    if options.strict and (faults := result.flagged - result.doubtful):
+        raise QualityError(f"{counted(faults, 'translation')} with a warning (--strict); see {result.review}")

@@ -18,7 +18,7 @@ from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
-from dragoman.translation import Translation
+from dragoman.translation import NO_FAULTS, Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents.check import check_written
 from dragoman.workflows.documents.files import Failure, Source
@@ -39,6 +39,9 @@ class TranslatedDocument:
     target: Path
     units: int
     flagged: int
+    """Units that a person should look at."""
+    doubtful: int = 0
+    """Of them, those that have no fault but are probably wrong."""
     characters: int = 0
     """Of the source: those of all its units."""
     units_kept: int = 0
@@ -234,7 +237,9 @@ class DocumentWork:
             job.document = None
         rows = list(self._rows(job, document))
         self.journal.add_file(job.target, rows)
-        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.units_kept)
+        doubtful = sum(all(kind in NO_FAULTS for kind, _ in row.why) for row in rows)
+        sizes = {"characters": job.characters, "units_kept": job.units_kept}
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), doubtful, **sizes)
         self.files.append(done)
 
     def _rows(self, job: DocumentJob, document: Document) -> Iterator[FlaggedUnit]:

@@ -62,7 +62,7 @@ class LinesResult:
     resumed: int
     """Lines of them that an interrupted translation had done."""
     flagged: int
-    """Lines with a warning, of those that were translated now."""
+    """Lines with a warning other than `doubtful`, of those that were translated now."""
     from_memory: int
     """Lines whose translation is from the memory, of those that were translated now."""
     seconds: float
