@@ -33,12 +33,13 @@ def test_blocks_are_text_and_the_rest_stays(tmp_path: Path) -> None:
         "Value",
         "The cat",
         "5 cats",
-        "Inside of a block A note.",
+        "Inside of a block",
+        "A note",
     ]
     assert units[1].location == "line 8"
-    assert hold_identity(SAMPLE) == 17
+    assert hold_identity(SAMPLE) == 18
     check_changed(check_laws(SAMPLE), tmp_path)
-    new = [None] * 17
+    new = [None] * 18
     new[4], new[15] = "한 항목", "고양이 5마리"
     expected = SAMPLE.read_text().replace("One item\n  over two lines", "한 항목").replace("5 cats", "고양이 5마리")
     assert translated(SAMPLE, new) == expected

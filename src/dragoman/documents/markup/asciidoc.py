@@ -29,7 +29,7 @@ _ITEM = re.compile(
     r"[ \t]*(?:\*{1,5}|-|\.{1,5}|\d{1,3}\.|[a-zA-Z]\.|<\d{1,2}>|<\.>)[ \t]+(?:\[[ x*]\][ \t]+)?(?=\S)"
     r"|(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+"
 )
-_TERM = re.compile(r"[ \t]*(?P<term>\S[^\n]{0,200}?)(?P<sign>:{2,4}|;;)(?=\s)[ \t]*")
+_TERM = re.compile(r"[ \t]*(?P<term>(?=[^\n]*(?:::|;;))\S[^\n]{0,200}?)(?P<sign>:{2,4}|;;)(?=\s)[ \t]*")
 _CELL = re.compile(r"(?:(?<=\s)|^)(?:\d*\.?\d*[+*])?[<^>.]{0,3}[aehmsdl]?\|[ \t]*", re.MULTILINE)
 _MARKUP = re.compile(
     r"""(?P<shown>`[^`\n]{1,300}` | \+{1,3}[^+\n]{1,300}\+{1,3} | \{[\w-]{1,60}\} | \#{2}[^#\n]{1,80}\#{2}
@@ -101,7 +101,7 @@ def _blocks(content: str) -> Iterator[AsciiDocBlock]:
             stays = True  # a literal paragraph
         else:
             match = _TITLE.match(text) or _ITEM.match(text)
-            term = None if match else _term(text)
+            term = None if match else _TERM.match(f"{text} ")
             if term:
                 yield AsciiDocBlock(term["sign"], at + term.start("term"), at + term.end("term"))
             skipped = match.end() if match else min(term.end(), len(text)) if term else len(text) - len(text.lstrip())
@@ -116,14 +116,10 @@ def _blocks(content: str) -> Iterator[AsciiDocBlock]:
         yield AsciiDocBlock(sign, begin, end)
 
 
-def _term(text: str) -> re.Match[str] | None:
-    return _TERM.match(f"{text} ") if "::" in text or ";;" in text else None
-
-
 def _begins(text: str, table: bool) -> bool:
     """Whether a line ends the paragraph before it."""
     begins = any(pattern.match(text) for pattern in (_VERBATIM, _BORDER, _ITEM, _ENDS))
-    return begins or _term(text) is not None or (table and "|" in text)
+    return begins or _TERM.match(f"{text} ") is not None or (table and "|" in text)
 
 
 def _cells(content: str, begin: int, end: int) -> Iterator[AsciiDocBlock]:
@@ -151,9 +147,11 @@ def _items(content: str, begin: int, end: int) -> Iterator[Item]:
             yield Item("close", high - size, high, name)
         elif match["link"]:
             inner = "label" if match["label"] is not None else "text"
-            yield Item("open", low, match.start(inner), "a")
+            # A note is a sentence of its own: halves without partners are borders of units.
+            names = ("note", "end of a note") if match[0].startswith("footnote") else ("a", "a")
+            yield Item("open", low, match.start(inner), names[0])
             yield Item("text", *match.span(inner), match[inner])
-            yield Item("close", match.end(inner), high, "a")
+            yield Item("close", match.end(inner), high, names[1])
         elif match["line"]:
             yield Item("break", low, high, "\n")
         else:
