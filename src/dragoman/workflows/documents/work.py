@@ -6,7 +6,7 @@ before it gets its name.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +222,8 @@ class DocumentWork:
             with atomic_path(job.target) as path:
                 with path.open("wb") as file:
                     texts = (found.inline for _, found in self._translations(job, document))
-                    load(source.kind).write(document, texts, self.request, file)
+                    request = replace(self.request, suffix=job.target.suffix.lower())
+                    load(source.kind).write(document, texts, request, file)
                 if not source.kind.checked:
                     again = (found.inline for _, found in self._translations(job, document))
                     check_written(path, source.kind, self.request, document, again)
