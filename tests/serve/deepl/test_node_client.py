@@ -3,6 +3,9 @@
 Its forms, not JSON, are what differs from the client for Python, which the other tests use.
 """
 
+import json
+import shutil
+import subprocess
 from urllib.parse import urlencode
 
 import pytest
@@ -136,3 +139,38 @@ def test_the_key_may_be_a_field_of_a_form(tmp_path):
         assert asyncio.run(ask()) == [400, 200, 404, 403, 403, 401]
     finally:
         service.close()
+
+
+NODE = """
+const deepl = require("deepl-node");
+const client = new deepl.DeepLClient("any", { serverUrl: process.argv[1] });
+(async () => {
+  const entries = new deepl.GlossaryEntries({ entries: { file: "화일" } });
+  const dictionary = { sourceLangCode: "en", targetLangCode: "ko", entries };
+  const made = await client.createMultilingualGlossary("mine", [dictionary]);
+  const changed = await client.updateMultilingualGlossaryDictionary(made.glossaryId, dictionary);
+  const renamed = await client.updateMultilingualGlossaryName(made.glossaryId, "again");
+  const listed = await client.getMultilingualGlossaryDictionaryEntries(made.glossaryId, "en", "ko");
+  const text = await client.translateText("Good morning", "en", "ko", { modelType: "prefer_quality_optimized" });
+  const several = await client.translateText(["<b>Hi</b>", "Hello"], null, "ko", { tagHandling: "html" });
+  const languages = await client.getTargetLanguages();
+  const usage = await client.getUsage();
+  await client.deleteMultilingualGlossary(made.glossaryId);
+  const terms = listed.entries.entries();
+  console.log(JSON.stringify([changed.name, renamed.name, terms, text.modelTypeUsed, text.text.length > 0,
+    several.length, languages.map((one) => one.code), usage.character.count > 0]));
+})();
+"""
+
+
+@pytest.mark.slow
+def test_the_client_for_node_itself(url, tmp_path):
+    """Where `npm install --prefix FOLDER deepl-node` was run and NODE_PATH is FOLDER/node_modules."""
+    node = shutil.which("node")
+    if not node or subprocess.run([node, "-e", "require.resolve('deepl-node')"], capture_output=True).returncode:
+        pytest.skip("node or its deepl-node is not here")
+    ran = subprocess.run([node, "-e", NODE, url], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == [
+        "mine", "again", {"file": "화일"}, "quality_optimized", True, 2, ["ko", "en-GB", "en-US"], True,
+    ]  # fmt: skip

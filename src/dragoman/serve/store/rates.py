@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Float, MetaData, String, Table, case, extract, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -73,7 +74,7 @@ class SharedRates:
             ahead: float = connection.execute(query).scalar_one()
         return max(0.001, ahead + interval - BURST)
 
-    def _now(self) -> ColumnElement[float]:
+    def _now(self) -> ColumnElement[Any]:
         """The clock of the server; those of the machines that ask may differ."""
         if self.database.is_server:
             return extract("epoch", func.clock_timestamp())
