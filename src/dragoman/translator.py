@@ -52,6 +52,7 @@ from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.memory import Memory
 from dragoman.shortlist.file import Shortlist
+from dragoman.system.pipe import may_wait, read_ahead
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -301,16 +302,19 @@ class Translator:
     ) -> Iterator[Translation]:
         """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`.
 
-        The first window decides about a pair of languages that is not given.
+        What has come is translated before more is awaited: an iterator is read in a thread of its own, or, with a
+        `window` of 1, in this one, a line at a time. The first window decides about a pair of languages that is not
+        given.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
         check_count("window", window)
 
         def translations() -> Iterator[Translation]:
             chosen: Translator | None = None
-            for chunk in chunks_of(lines_of(lines), window):
-                chosen = chosen or self.to(target, source, chunk)
-                yield from chosen._translate_texts(chunk, target_prefix, options, terms)
+            with read_ahead(lines_of(lines), window > 1 and may_wait(lines)) as (items, waits):
+                for chunk in chunks_of(items, window, waits=waits):
+                    chosen = chosen or self.to(target, source, chunk)
+                    yield from chosen._translate_texts(chunk, target_prefix, options, terms)
 
         return translations()
 

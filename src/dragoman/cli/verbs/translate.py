@@ -202,6 +202,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     """Translate and write, line by line."""
     from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
     from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
+    from dragoman.data.corpus.corpus import decode_lines
+    from dragoman.system.pipe import pipe_lines
     from dragoman.workflows.documents.memory import existing_memory
     from dragoman.workflows.lines.on_ray import RayCluster
     from dragoman.workflows.lines.partial_output import saved_lines
@@ -213,7 +215,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     output = STDOUT if options.output is None or is_stdout(options.output) else options.output
     jsonl = options.jsonl or bool(source and is_jsonl(source))
     typed = not options.input and sentences in ([], ["-"]) and sys.stdin.isatty()  # by a person, in a terminal
-    lines = _lines(options, sentences, source, typed)
+    pipe = pipe_lines(sys.stdin.buffer) if source is None and sentences in ([], ["-"]) and not typed else None
+    lines = decode_lines(pipe, "stdin") if pipe else _lines(options, sentences, source, typed)
     if options.ray and not (source and source.is_file()):
         raise ConfigError("--ray: translates the lines of a file; give it as -i FILE, or leave --ray out")
     if options.memory:
@@ -245,6 +248,7 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
             cluster=cluster,
             saved=saved_lines(output) if cluster and options.resume else 0,
             one_by_one=typed,
+            waits=pipe.waits if pipe else lambda: False,
         )
     if shows_progress and (output != STDOUT or console().is_terminal or result.seconds > LINE_EVERY):
         count = result.lines - result.resumed  # a person may have waited for them
