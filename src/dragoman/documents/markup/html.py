@@ -31,7 +31,7 @@ from dragoman.documents.core.spans import (
     splices,
     written,
 )
-from dragoman.documents.core.splice import Decoded, Splice, decode, read_again, spliced
+from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -112,7 +112,9 @@ def page_splices(
         content = read_again(path, decoded, changes)
         check_pieces(path, listed, translations, html_pieces(content))
         if _tags(content) != _tags(decoded.text):
-            raise DataError(f"{path}: its translation has other tags; nothing was written, please report it")
+            raise UnreadableTranslation(
+                f"{path}: its translation has other tags; nothing was written, please report it"
+            )
     return changes
 
 

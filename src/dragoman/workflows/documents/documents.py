@@ -58,6 +58,8 @@ class DocumentsResult:
     seconds: float
     units_kept: int = 0
     """Units whose earlier translation was kept (`update`)."""
+    units_replaced: int = 0
+    """Units of which a document had a translation, and has another now."""
     from_memory: int = 0
     """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None
@@ -204,6 +206,7 @@ def run_documents(
         sum(file.flagged for file in files),
         time.monotonic() - started,
         sum(file.units_kept for file in files),
+        sum(file.units_replaced for file in files),
         work.from_memory,
         review,
         tuple(left_out),

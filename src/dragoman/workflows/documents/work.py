@@ -5,14 +5,17 @@ before it gets its name.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dragoman.control.inline.inline import InlineTranslation
 from dragoman.control.search.request import price_of
 from dragoman.documents import Document, DocumentOptions, Unit
-from dragoman.documents.formats import load, read_document
+from dragoman.documents.core.splice import UnreadableTranslation
+from dragoman.documents.formats import read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
@@ -20,9 +23,9 @@ from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
 from dragoman.translation import Translation
 from dragoman.translator import Translator
-from dragoman.workflows.documents.check import check_written
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
+from dragoman.workflows.documents.writing import write_checked, write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
 # Texts translated together at first; twice as many each time, up to WINDOW.
@@ -43,7 +46,13 @@ class TranslatedDocument:
     """Of the source: those of all its units."""
     units_kept: int = 0
     """Units whose earlier translation was kept (`update`)."""
+    units_replaced: int = 0
+    """Units of which the document had a translation, and has another now."""
 
+
+# Why a text stays in the language of the source: kind and text of the warning.
+STAYS = ("format", "not translated, because the file could not be read again with this translation")
+WORDLESS = ("empty", "the translation has no words")
 
 # Size and time of a file.
 FileState = tuple[int, int]
@@ -195,7 +204,7 @@ class DocumentWork:
                 **self.options,
             )
             self.from_memory += sum(one.translation.match is not None for one in found)
-            finished = (Finished(one.inline, _why(one.translation)) for one in found)
+            finished = map(_finished, found)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0
             self._size = min(2 * self._size, WINDOW)
@@ -217,12 +226,7 @@ class DocumentWork:
         try:
             document = self._open(job)
             with atomic_path(job.target) as path:
-                with path.open("wb") as file:
-                    texts = (found.inline for _, found in self._translations(job, document))
-                    load(source.kind).write(document, texts, self.request, file)
-                if not source.kind.checked:
-                    again = (found.inline for _, found in self._translations(job, document))
-                    check_written(path, source.kind, self.request, document, again)
+                left = self._write_texts(path, job, document)
                 if file_state(source.path) != job.state:
                     raise DataError(f"{source.path}: changed while it was translated; translate it again")
         except (DragomanError, OSError) as error:
@@ -231,19 +235,38 @@ class DocumentWork:
             return
         finally:
             job.document = None
-        rows = list(self._rows(job, document))
+        rows = list(self._rows(job, document, left))
+        replaced = sum(
+            unit.existing is not None and unit.existing.text != finished.inline.text
+            for unit, finished in self._translations(job, document)
+        )
         self.journal.add_file(job.target, rows)
-        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.units_kept)
+        done = TranslatedDocument(
+            source.path, job.target, job.units, len(rows), job.characters, job.units_kept, replaced
+        )
         self.files.append(done)
 
-    def _rows(self, job: DocumentJob, document: Document) -> Iterator[FlaggedUnit]:
-        """What a person should look at: warnings of translations, and remarks of the writer."""
+    def _write_texts(self, path: Path, job: DocumentJob, document: Document) -> Collection[int]:
+        """Write a document; the numbers of the units that stay, because the file would be wrong with them."""
+        texts = partial(self._texts, job, document)
+        try:
+            write_checked(path, job.source.kind, self.request, document, texts)
+        except UnreadableTranslation:
+            return write_readable(path, job.source.kind, self.request, document, list(texts()))
+        return ()
+
+    def _texts(self, job: DocumentJob, document: Document) -> Iterator[InlineText]:
+        return (finished.inline for _, finished in self._translations(job, document))
+
+    def _rows(self, job: DocumentJob, document: Document, left: Collection[int]) -> Iterator[FlaggedUnit]:
+        """What a person should look at: warnings of translations, remarks of the writer, the units that were `left`."""
         remarks: dict[str, list[tuple[str, str]]] = {}
         for remark in document.remarks:
             location, _, text = remark.partition(": ")
             remarks.setdefault(location, []).append(("format", text or location))
-        for unit, found in self._translations(job, document):
-            if why := (*found.why, *remarks.pop(unit.location, ())):
+        for number, (unit, found) in enumerate(self._translations(job, document)):
+            stays = (STAYS,) if number in left else ()
+            if why := (*found.why, *stays, *remarks.pop(unit.location, ())):
                 yield FlaggedUnit(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
         for location, texts in remarks.items():
             yield FlaggedUnit(str(job.source.name), location, "", "", tuple(texts))
@@ -270,16 +293,17 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
 
 def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
     """Whether a unit has letters that are not all in scripts that only the target is written in."""
-    shares = script_shares(_visible(unit.source))
+    shares = script_shares(unit.source.visible)
     return bool(shares) and not (source and target and shares.keys() <= target - source)
 
 
-def _visible(inline: InlineText) -> str:
-    parts, at = [], 0
-    for begin, end in inline.protected:
-        parts.append(inline.text[at:begin])
-        at = end
-    return " ".join([*parts, inline.text[at:]])
+def _finished(result: InlineTranslation) -> Finished:
+    """A translation with its warnings, one more if the model left nothing but what is copied."""
+    why = _why(result.translation)
+    from_memory = result.translation.match is not None
+    return Finished(
+        result.inline, why if from_memory or any(map(str.isalnum, result.inline.visible)) else (*why, WORDLESS)
+    )
 
 
 def _why(translation: Translation) -> tuple[tuple[str, str], ...]:
