@@ -5,7 +5,8 @@ which it fails is looked for by halving, and the last text of this part stays; a
 fails even if every text stays is no fault of a translation, and is raised.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from dragoman.documents import Document, DocumentOptions
@@ -14,7 +15,7 @@ from dragoman.documents.formats import Kind, load
 from dragoman.text.words.inline import InlineText
 from dragoman.workflows.documents.check import check_written
 
-# After so many texts that stay, twice as many stay at once: an end even where every translation fails.
+# After this number of texts that stay, twice as many stay at once: an end even where every translation fails.
 ROUNDS = 8
 
 Texts = Sequence[InlineText | None]
@@ -26,7 +27,7 @@ def write_readable(path: Path, kind: Kind, request: DocumentOptions, document: D
     Raises DataError if there is no text with which it can be written.
     """
 
-    def fault(left: set[int], count: int) -> UnreadableTranslation | None:
+    def fault(left: Collection[int], count: int) -> UnreadableTranslation | None:
         some = [text if n < count and n not in left else None for n, text in enumerate(texts)]
         try:
             write_checked(path, kind, request, document, lambda: some)
@@ -45,7 +46,7 @@ def write_readable(path: Path, kind: Kind, request: DocumentOptions, document: D
     if wordless and fault(wordless, len(texts)) is None:
         return {n for n in changed if n in wordless}
     while fault(left, len(texts)) is not None:
-        at = _first_fault(lambda count, known=frozenset(left): fault({*known}, count) is not None, changed)
+        at = _first_fault(partial(fault, frozenset(left)), changed)
         left |= {*changed[at : at + (1 << rounds // ROUNDS)]}
         rounds += 1
         if len(left) == len(changed):
@@ -53,12 +54,12 @@ def write_readable(path: Path, kind: Kind, request: DocumentOptions, document: D
     return left
 
 
-def _first_fault(fails: Callable[[int], bool], changed: Sequence[int]) -> int:
+def _first_fault(fault: Callable[[int], Exception | None], changed: Sequence[int]) -> int:
     """The place among the texts that change of the last one of the shortest beginning that fails."""
     low, high = -1, len(changed) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if fails(changed[middle] + 1) else (middle, high)
+        low, high = (low, middle) if fault(changed[middle] + 1) else (middle, high)
     return high
 
 
