@@ -37,6 +37,8 @@ down & 12 \\
 after the end
 """
 
+SENTENCE = "Some bold text with $x_1 < 2$ and\xa0\\cite[p.~3]{knuth}, 100% of “it” — café."
+
 
 def test_what_is_text_and_what_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a.tex"
@@ -45,7 +47,7 @@ def test_what_is_text_and_what_is_not(tmp_path: Path) -> None:
     assert texts(document) == [
         "A small title",
         "First part",
-        "Some bold text with $x_1 < 2$ and\xa0\\cite[p.~3]{knuth}, 100% of “it” — café.",
+        SENTENCE,
         "A note, too.",
         "Second paragraph … ends.\nNext line.",
         "One",
@@ -62,7 +64,7 @@ def test_a_translation_is_escaped(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.tex", PAGE)
     new = {
         "First part": r"50% & \input{x} #1_2",
-        "Some bold text with $x_1 < 2$ and\xa0\\cite[p.~3]{knuth}, 100% of “it” — café.": "$x_1 < 2$ “것” \\cite[p.~3]{knuth} 100% — 카페.",
+        SENTENCE: "$x_1 < 2$ “것” \\cite[p.~3]{knuth} 100% — 카페.",
         "A note, too.": "주석도.",
     }
     result = replaced(document, new).decode()
