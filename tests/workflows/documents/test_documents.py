@@ -378,3 +378,37 @@ def test_a_translation_that_is_only_what_is_copied_is_flagged_and_does_not_cost_
     result = run([page], tmp_path / "b.tex", Mute())
     assert (tmp_path / "b.tex").read_text() == "\\begin{document}\nOPEN THE FILE.\n\nat $x$.\n\\end{document}\n"
     assert result.flagged == 1
+
+
+ARABIC = "افتح الملف\nأغلق النافذة\nملف HTML\n"
+FRENCH = "Ouvrez le fichier et fermez la fenêtre, puis enregistrez le document dans le dossier. " * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "named"),
+    [
+        (ARABIC, LanguagePair("en", "ko"), "the texts are in Arabic letters, the model reads en"),
+        ("افتح الملف", LanguagePair("en", "ko"), "nothing to translate in it: the texts are in Arabic letters"),
+        (FRENCH, LanguagePair("en", "ko"), "the texts are in fr, the model reads en"),
+        ("Open the file.", LanguagePair("ko", "en"), "the texts are in Latin letters, the model reads ko"),
+    ],
+)
+def test_a_document_in_another_language_is_refused_before_the_work(
+    tmp_path: Path, text: str, pair: LanguagePair, named: str
+) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    by = Capitals(pair=pair)
+    with pytest.raises(DataError, match=named):
+        run([tmp_path / "a.txt"], tmp_path / "b.txt", by)
+    assert by.asked == []
+
+
+def test_what_is_in_the_target_language_already_and_other_letters_are_no_other_language(tmp_path: Path) -> None:
+    text = "파일을 엽니다. 창을 닫습니다. 문서를 저장합니다.\nOpen the file\nРусский\nA\nB\n"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    by = Capitals(pair=LanguagePair("en", "ko"))
+    run([tmp_path / "a.txt"], tmp_path / "b.txt", by)
+    assert by.asked == [["Open the file"]]
+    (tmp_path / "c.txt").write_text(FRENCH, encoding="utf-8")
+    run([tmp_path / "c.txt"], tmp_path / "d.txt", by, force=True)
+    assert (tmp_path / "d.txt").exists()

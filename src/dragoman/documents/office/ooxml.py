@@ -55,7 +55,7 @@ def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
     return types_of_parts
 
 
-# The types of parts by the kind of the relation that leads to them, where only the end of their name has one.
+# The types of parts by the kind of the relation to them, where only the end of their name has one.
 _TYPES_BY_RELATION = {
     **{kind: f"wordprocessingml.{kind}+xml" for kind in ("header", "footer", "footnotes", "endnotes")},
     "worksheet": "spreadsheetml.worksheet+xml",
@@ -152,7 +152,7 @@ def slots_in(
 
 
 def described(root: Any, where: str) -> Iterator[Slot]:
-    """What is said in place of pictures and shapes to people who do not see them."""
+    """The texts in place of pictures and shapes for people who do not see them."""
     for element in root.iter("{*}docPr", "{*}cNvPr", "{*}shape", "{*}tblDescription", "{*}tblCaption"):
         name = local(element)
         attributes = (

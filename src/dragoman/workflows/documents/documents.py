@@ -196,7 +196,7 @@ def run_documents(
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
         alone = len(jobs) == 1 and not left_out
         options = {"glossary": task.glossary, "options": task.options}
-        work = DocumentWork(translator, request, journal, listener, task.max_chars, options, alone)
+        work = DocumentWork(translator, request, journal, listener, task.max_chars, options, alone, task.force)
         files = work.run(jobs, admit)
         review = write_review(output, journal, request)
     return DocumentsResult(

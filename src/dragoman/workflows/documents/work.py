@@ -4,6 +4,7 @@ The windows go over the borders of documents. A document is written once its las
 before it gets its name.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
+from dragoman.workflows.documents.languages import other_language, refuse_other_language
 from dragoman.workflows.documents.writing import write_checked, write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
@@ -53,6 +55,8 @@ class TranslatedDocument:
 # Why a text stays in the language of the source: kind and text of the warning.
 STAYS = ("format", "not translated, because the file could not be read again with this translation")
 WORDLESS = ("empty", "the translation has no words")
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 # Size and time of a file.
 FileState = tuple[int, int]
@@ -87,12 +91,13 @@ class DocumentWork:
         max_chars: int | None,
         options: Mapping[str, Any],
         alone: bool,
+        force: bool = False,
     ) -> None:
         self.translator, self.request, self.journal, self.listener = translator, request, journal, listener
-        self.max_chars, self.options, self.alone = max_chars, options, alone
+        self.max_chars, self.options, self.alone, self.force = max_chars, options, alone, force
         self.failures: list[Failure] = []
         self.files: list[TranslatedDocument] = []
-        self._scripts = scripts_of_language(request.source), scripts_of_language(request.target)
+        self._scripts = scripts_of_language(request.source)
         self._window: dict[bytes, Unit] = {}
         self._size, self._characters = FIRST_WINDOW, 0
         self._seen = self._total = self._bytes = 0
@@ -150,9 +155,11 @@ class DocumentWork:
             for unit in document.units:
                 job.units += 1
                 job.characters += len(unit.source.text)
-                translatable += is_translatable(unit, *self._scripts)
+                translatable += is_translatable(unit, self._scripts)
             if not translatable and not self.request.update:
-                raise DataError(f"{path}: there is nothing to translate in it")
+                raise DataError(f"{path}: there is nothing to translate in it{self._letters(document)}")
+            if not self.force:
+                refuse_other_language(path, document.units, self.request.source, self.request.target)
         except (DragomanError, OSError) as error:
             self._fail(job, error)
             return False
@@ -162,6 +169,11 @@ class DocumentWork:
         if self._budget is not None and self._bytes > self._budget:
             job.document = None  # it is parsed again when its turn comes
         return True
+
+    def _letters(self, document: Document) -> str:
+        """The letters of a document that has nothing to translate, if it has letters."""
+        other = other_language(document.units, self.request.source, "und")
+        return f": the texts are in {other}, the model reads {self.request.source}" if other else ""
 
     def _units(self, job: DocumentJob) -> Iterator[Unit]:
         """The units of a document; an error is that of the document."""
@@ -184,7 +196,7 @@ class DocumentWork:
     def _take(self, unit: Unit, earlier: InlineText | None) -> None:
         """Put a unit into the window, unless its text is translated or waits there already."""
         self._seen += 1
-        if earlier is None and is_translatable(unit, *self._scripts):
+        if earlier is None and is_translatable(unit, self._scripts):
             key = key_of(unit, self._limit(unit))
             if key not in self._window and not self.journal.has(key):
                 self._window[key] = unit
@@ -217,7 +229,7 @@ class DocumentWork:
                 yield unit, Finished(earlier)
             else:
                 key = key_of(unit, self._limit(unit))
-                finished = self.journal.get(key) if is_translatable(unit, *self._scripts) else None
+                finished = self.journal.get(key) if is_translatable(unit, self._scripts) else None
                 yield unit, finished or Finished(unit.source)
 
     def _write(self, job: DocumentJob) -> None:
@@ -291,10 +303,16 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         yield unit, found if is_translation else None
 
 
-def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
-    """Whether a unit has letters that are not all in scripts that only the target is written in."""
-    shares = script_shares(unit.source.visible)
-    return bool(shares) and not (source and target and shares.keys() <= target - source)
+def is_translatable(unit: Unit, source: frozenset[str]) -> bool:
+    """Whether a unit has a word, and a letter of a script that the source is written in, or of an unknown one.
+
+    One letter alone, such as the name of a column, is no word where letters have capitals.
+    """
+    text = unit.source.visible
+    scripts = script_shares(text).keys()
+    if not scripts or (source and not scripts & {*source, "Zyyy"}):
+        return False
+    return any(len(word) > 1 or word.lower() == word.upper() for word in _WORD.findall(text))
 
 
 def _finished(result: InlineTranslation) -> Finished:
