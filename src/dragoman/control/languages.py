@@ -134,7 +134,7 @@ class LanguageCheck:
         text = normalise(line)
         shares = script_shares(text)
         if foreign := _foreign_letter(text, shares, self.source_scripts):
-            yield Flag("script", f"the source is in {_script_name(foreign)} letters, not in those of {self.source}")
+            yield Flag("script", f"the source is in {script_name(foreign)} letters, not in those of {self.source}")
         elif self._is_unknown(text, ids):
             yield NO_TOKENS
         elif other := self._other_language(text):
@@ -144,7 +144,7 @@ class LanguageCheck:
         if letter is None and may_differ and _has_only_other_words(translation, self.target_scripts):
             letter = plain_words(translation)[0][0]
         if letter:
-            yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
+            yield Flag("script", f"the translation is in {script_name(letter)} letters, not in those of {self.target}")
 
     def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
         """Whether most characters are unknown to the vocabulary, or known as bytes only."""
@@ -194,7 +194,7 @@ def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:
     return len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
 
 
-def _script_name(letter: str) -> str:
+def script_name(letter: str) -> str:
     """The name of a letter's script, from its Unicode name: Hangul, Cyrillic, CJK."""
     name = unicodedata.name(letter, "unknown").split("-")[0].split(" ")[0]
     return name if name == "CJK" else name.capitalize()

@@ -354,6 +354,7 @@ def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
         print_json({"schema": "dragoman.translate.documents/1", **facts})
     for document in result.files if len(result.files) <= NAMED else ():
         unchanged = f", {document.units_kept:,} of them kept" if document.units_kept else ""
+        unchanged += f", {document.units_replaced:,} replaced" if document.units_replaced else ""
         flagged = f", {document.flagged:,} to review" if document.flagged else ""
         say(f"{document.source} → {document.target}: {counted(document.units, 'text')}{unchanged}{flagged}")
     for path in result.left_out[:NAMED]:
