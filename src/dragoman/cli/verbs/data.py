@@ -41,8 +41,9 @@ def check(
     from dragoman.config.file import read_config
     from dragoman.data.corpus.report import problems, require_usable
     from dragoman.system.files import refuse_unwritable_file
+    from dragoman.system.pages import refuse_other_file
     from dragoman.workflows.data.check import check_data
-    from dragoman.workflows.data.check_page import refuse_other_file, write_page
+    from dragoman.workflows.data.check_page import write_page
 
     run, keys = read_config(config, overrides or [])
     if html:

@@ -58,6 +58,7 @@ class EvaluateOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of -o if it exists.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print sacreBLEU's signature of each score.")] = False
     options: args.SearchKeys = None
     engine: args.Engine = "auto"
@@ -113,7 +114,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Translate, score, print."""
-    from dragoman.cli.shared.output import STDOUT, destination, refuse_unwritable
+    from dragoman.cli.shared.output import STDOUT, destination, refuse_output
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate import evaluate as workflow
     from dragoman.workflows.listener import Listeners
@@ -126,9 +127,11 @@ def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[st
         )
     if options.output == STDOUT and options.as_json:
         raise ConfigError("--output -: stdout is for JSON with --json; write the translations to a file")
+    if options.force and not options.output:
+        raise ConfigError("--force: has no effect without an output; give -o FILE, or leave it out")
     if options.output:
         inputs = [path for path in (options.source, reference, *translations) if path]
-        refuse_unwritable(options.output, inputs)
+        refuse_output(options.output, inputs, resume=False, force=options.force)
     with Display() as display:
         listener = Listeners([display])
         test_set = workflow.read_test_set(options.source, reference)

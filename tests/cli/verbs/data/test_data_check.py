@@ -125,7 +125,7 @@ def test_every_kind_has_a_name_and_a_remedy_in_both_languages() -> None:
 def test_a_page_replaces_no_file_that_is_no_page(dragoman: Any, project: Path, name: str) -> None:
     before = (project / name).read_bytes()
     complaint = dragoman("data", "check", project / "run.toml", "--html", project / name).refused(2)
-    assert f"{name}: exists already and is no HTML page" in " ".join(complaint.split())
+    assert f"{name}: exists already and is no page that Dragoman wrote" in " ".join(complaint.split())
     assert (project / name).read_bytes() == before
     for _ in range(2):  # a page may be written again
         assert dragoman("data", "check", project / "run.toml", "--html", project / "page.html").code == 0
