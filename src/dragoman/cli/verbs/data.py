@@ -39,7 +39,7 @@ def check(
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import percent, say_reports, shown
     from dragoman.config.file import read_config
-    from dragoman.data.corpus.report import hopeless, problems, require_usable
+    from dragoman.data.corpus.report import problems, require_usable, wrong_as_a_whole
     from dragoman.system.files import refuse_unwritable_file
     from dragoman.system.pages import refuse_other_file
     from dragoman.workflows.data.check import check_data
@@ -71,7 +71,7 @@ def check(
         require_usable(reports, "listed above")
     except DataError as error:
         raise DataError(shown(str(error))) from None
-    if fault := hopeless(reports):
+    if fault := wrong_as_a_whole(reports):
         report, kind, finding = fault
         name, remedy, *_ = texts("en")["kinds"][kind]
         raise DataError(f"{report.name}: {name} in {percent(finding.share)} of its pairs; {remedy}")

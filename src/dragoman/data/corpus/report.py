@@ -28,7 +28,7 @@ ALARMING = {
 
 
 # The share from which a kind that alarms says that hardly any pair is right.
-HOPELESS = 0.5
+WRONG_AS_A_WHOLE = 0.5
 
 
 @dataclass(slots=True)
@@ -104,10 +104,10 @@ def is_alarming(kind: str, finding: CorpusFinding) -> bool:
     return finding.share >= ALARMING.get(kind, 2.0)
 
 
-def hopeless(reports: Iterable[CorpusReport]) -> tuple[CorpusReport, str, CorpusFinding] | None:
+def wrong_as_a_whole(reports: Iterable[CorpusReport]) -> tuple[CorpusReport, str, CorpusFinding] | None:
     """The first fault that most pairs of a corpus have, by which it is wrong as a whole; None if there is none."""
     faults = ((report, kind, finding) for report, kind, finding in problems(reports) if kind in ALARMING)
-    return next((fault for fault in faults if fault[2].share >= HOPELESS), None)
+    return next((fault for fault in faults if fault[2].share >= WRONG_AS_A_WHOLE), None)
 
 
 def require_usable(reports: Sequence[CorpusReport], others: str = "see `dragoman data check`") -> None:

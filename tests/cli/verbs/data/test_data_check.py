@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.shared.reports import OF_SIDES, is_swapped
-from dragoman.data.corpus.report import ALARMING, UNUSABLE, CorpusReport, hopeless
+from dragoman.data.corpus.report import ALARMING, UNUSABLE, CorpusReport, wrong_as_a_whole
 from dragoman.data.corpus.rules import RULES
 from dragoman.workflows.data.check_page import LANGUAGES, texts
 
@@ -71,9 +71,7 @@ def test_text_that_is_wrong_as_a_whole_ends_with_the_exit_code_of_bad_data(drago
     (project / "data/train.de").write_bytes((project / "data/train.en").read_bytes())
     result = dragoman("data", "check", project / "run.toml")
     assert result.code == 3
-    assert re.search(
-        r"^dragoman: train\[0\]: target repeats the source in \d+\.\d % of its pairs; Remove", result.err, re.M
-    )
+    assert re.search(r"^dragoman: train\[0\]: target repeats the source in \d+\.\d % of its", result.err, re.M)
     assert "Next:" not in result.err
 
 
@@ -85,16 +83,16 @@ def test_swapped_sides_have_one_remedy() -> None:
         report.findings[kind].share = share
     assert is_swapped(report)
     assert [kind for kind in OF_SIDES if kind in report.findings] == ["script"]
-    fault = hopeless([report])
+    fault = wrong_as_a_whole([report])
     assert fault
     assert fault[1] == "swapped"
 
 
-def test_text_of_which_a_few_lines_are_wrong_is_not_hopeless() -> None:
+def test_text_of_which_a_few_lines_are_wrong_is_not_wrong_as_a_whole() -> None:
     report = CorpusReport("train", ("a", "b"), pairs=100)
     report.add("copies", 20, "a:1")
     report.findings["copies"].share = 0.2
-    assert hopeless([report]) is None
+    assert wrong_as_a_whole([report]) is None
 
 
 def test_paths_are_shown_relative_to_the_current_folder(
