@@ -54,7 +54,10 @@ class EvaluateOptions:
         str | None,
         typer.Option(help="robust: chrF of the test set in capitals, with typing errors, as one line, and so on."),
     ] = None
-    lines: Annotated[int, typer.Option(min=1, help="With --suite: maximum number of lines changed in each way.")] = 200
+    lines: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --suite: maximum number of lines changed in each way; 200 if not given."),
+    ] = None
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None
@@ -106,7 +109,10 @@ def evaluate(options: EvaluateOptions) -> None:
         if options.score or any(translating.values()):
             raise ConfigError("--suite robust: goes with models, text and keys of [decode] only; leave the others out")
         _evaluate_robustness(options, reference, changed)
-    elif options.score:
+        return
+    if options.lines is not None:
+        raise ConfigError("--lines: has no effect without --suite robust; leave it out")
+    if options.score:
         _print_log_probs(options, reference, changed)
     else:
         _evaluate(options, reference, changed)
@@ -228,7 +234,9 @@ def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, chang
         raise ConfigError("--suite robust: needs a model; give it with -m")
     translator = options.translator(options.models, changed)
     with Display() as display:
-        result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
+        result = evaluate_robustness(
+            translator, options.source, reference, lines=options.lines or 200, listeners=[display]
+        )
     if options.as_json:
         name = " + ".join(map(str, options.models))
         record = {"schema": "dragoman.evaluate.robust/1", "model": name, "robustness": result.score, **facts_of(result)}
