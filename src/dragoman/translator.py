@@ -19,6 +19,7 @@ A text with inline codes is divided into lines that go the same way; its codes a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial
 from typing import Any, Self, Unpack, overload
@@ -36,7 +37,7 @@ from dragoman.control.languages import LanguageCheck, LanguagePair, Pairs
 from dragoman.control.placeholders.repair import check, repair
 from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
-from dragoman.control.search.recall import recall, recall_text
+from dragoman.control.search.recall import recall, recall_text, suits
 from dragoman.control.search.request import (
     change_options,
     check_engine_request,
@@ -46,7 +47,7 @@ from dragoman.control.search.request import (
 )
 from dragoman.control.search.search import search, translate_sentences
 from dragoman.control.search.sentences import Line, join, split, split_texts
-from dragoman.engine import Engine, queries
+from dragoman.engine import Closed, Engine, queries
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
@@ -57,7 +58,6 @@ from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.inline import InlineText
-from dragoman.text.words.language import primary_language
 from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
@@ -65,7 +65,7 @@ from dragoman.translation import Candidate, Translation
 GLOSSARY = "glossary.tsv"
 
 
-class Translator:
+class Translator(AbstractContextManager["Translator"]):
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
@@ -107,6 +107,17 @@ class Translator:
         self.pair, self.language, self.marks = pair, pair.source, pair.marks
         self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
 
+    def __repr__(self) -> str:
+        name = f"{self.bundle.folder.name}: " if self.bundle else ""
+        return f"<{type(self).__name__} {name}{self.pairs.names}, {type(self.engine).__name__}>"
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let its engine go, and with it the memory of the network; a call after that raises ConfigError."""
+        self.engine = Closed()
+
     def __copy__(self) -> Self:
         """Another translator with the same engine; `copy.copy` would open the bundles again as `pickle` does."""
         other = object.__new__(type(self))
@@ -136,9 +147,8 @@ class Translator:
         """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
         A name may be that of a bundled model. `options` replace those that the (first) model was trained with;
-        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle.
-        `base` is the base model of an adapter, if it is no longer where it was. Raises
-        ModelError, ConfigError, ResourceError.
+        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle. `base` is
+        the base model of an adapter, if it is no longer where it was. Raises ModelError, ConfigError, ResourceError.
         """
         models = list(model) if isinstance(model, Sequence) and not isinstance(model, str | bytes) else [model]
         bundles = open_models(models, base)
@@ -226,7 +236,7 @@ class Translator:
 
         Raises ConfigError for a memory of languages that the model does not translate.
         """
-        if memory is not None and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
+        if memory is not None and not any(suits(memory, pair) for pair in self.pairs.pairs):
             names = " → ".join(memory.pair)
             raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
         other = copy(self)
@@ -486,13 +496,7 @@ class Translator:
     @property
     def _memory_of_pair(self) -> Memory | None:
         """The memory, if it is one of the pair that calls are for."""
-        if self.memory is None or self.pair is None:  # `not self.memory` would count its units
-            return None
-        return self.memory if _languages(self.pair) == self.memory.pair else None
-
-
-def _languages(pair: LanguagePair) -> tuple[str, str]:
-    return primary_language(pair.source), primary_language(pair.target or "und")
+        return self.memory if self.memory is not None and suits(self.memory, self.pair) else None
 
 
 def _load_again(load: Callable[[], Translator], pair: LanguagePair | None, memory: Memory | None) -> Translator:

@@ -145,6 +145,8 @@ def translate(options: TranslateOptions) -> None:
     arguments = options.text or ()
     keys = [argument for argument in arguments if argument.startswith("decode.") and args.split_keys([argument])[1]]
     sentences = [argument for argument in arguments if argument not in keys]
+    if not options.as_text:
+        args.refuse_mistyped(sentences)
     changes = options.changes(keys)
     files = () if options.as_text or options.input else _documents_among(sentences)
     only_documents = {

@@ -8,10 +8,20 @@ from collections.abc import Collection, Sequence
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Requirements, checked, inline_flags
+from dragoman.control.languages import LanguagePair
 from dragoman.control.search.sentences import LINE_BREAK, Line
 from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 from dragoman.translation import Candidate, Translation
+
+
+def suits(memory: Memory, pair: LanguagePair | None) -> bool:
+    """Whether a memory is one of the languages of `pair`."""
+    return pair is not None and memory.pair == (
+        primary_language(pair.source),
+        primary_language(pair.target or "und"),
+    )
 
 
 def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list[Line]:
