@@ -22,7 +22,7 @@ from dragoman.version import __version__
 from dragoman.web import engine_script
 
 PACKAGE = "dragoman.exporting"
-SCRIPTS = ("dom.js", "client.js", "documents.js", "output.js", "main.js")
+SCRIPTS = ("dom.js", "client.js", "documents.js", "output.js", "facts.js", "main.js")
 LANGUAGES = ("en", "ko")
 # A block of more bytes is too long a text for browsers, and too much memory for a tab.
 LARGEST = 192 * 1024**2

@@ -36,8 +36,8 @@ class Page {
     document.title = `${names[this.current].join(" → ")} · ${text("title")}`;
     if (this.document) byId("save").textContent = text("save_file", { name: this.document.name });
     this._say(...this.status);
-    this._notes();
-    this._cards();
+    showNotes(this.output.lines.flat(), this.direction);
+    showCards();
   }
 
   _listen() {
@@ -91,7 +91,7 @@ class Page {
     const slow = page.facts.models[which].arithmetic === "javascript" ? "ready_slow" : "ready";
     this._say(this.client.inPage ? "ready_in_page" : slow);
     document.documentElement.dataset.ready = "true";
-    this._cards();
+    showCards();
     this.translate();
   }
 
@@ -120,11 +120,11 @@ class Page {
     byId("target").classList.remove("waiting");
     if (!answer) return;
     this.output.show(answer.lines, language);
-    this._notes();
+    showNotes(this.output.lines.flat(), this.direction);
     const count = answer.lines.flat().length;
-    const sentences = text(count === 1 ? "sentence" : "sentences", { count });
+    const seconds = ((performance.now() - began) / 1000).toFixed(2);
     if (this.document) this._say("file_done", { name: this.document.name });
-    else if (count) this._say("took", { sentences, seconds: ((performance.now() - began) / 1000).toFixed(2) });
+    else if (count) this._say(count === 1 ? "took_sentence" : "took", { count, seconds });
   }
 
   _request(source, language) {
@@ -187,7 +187,6 @@ class Page {
       const name = fileName(file.name, this.direction.languages[1]);
       this._put(lines.map((line) => line.replace(/[\v\f\x85\u2028\u2029]/g, " ")).join("\n"), { name, filled });
     } catch ({ message }) {
-      this.status = ["failed", { reason: message }];
       byId("status").textContent = message;
     }
   }
@@ -217,43 +216,11 @@ class Page {
     byId("status").textContent = text(key, values);
   }
 
-  // What a reader should know of this text.
-  _notes() {
-    const sentences = this.output.lines.flat();
-    const notes = [];
-    if (sentences.some(({ unknown, tokens }) => unknown > 0.5 && tokens > 1)) notes.push(text("unknown"));
-    if (sentences.some(({ cut }) => cut)) {
-      notes.push(text("long", { longest: page.facts.models[this.direction.which].longest }));
-    }
-    if (/<\/?[a-z][^<>]*>/i.test(byId("source").value)) notes.push(text("markup"));
-    const missing = [...new Set(sentences.flatMap((sentence) => sentence.missing ?? []))];
-    if (missing.length) notes.push(text("missing", { terms: missing.join(", ") }));
-    byId("notes").replaceChildren(...notes.map((note) => element("li", { textContent: note })));
-  }
-
   _fillBeam() {
     const { beam } = page.facts.models[this.direction.which].decode;
     const widths = [...new Set([1, 2, 4, 8, beam])].sort((a, b) => a - b);
     byId("beam").replaceChildren(...widths.map((width) => element("option", { value: width, textContent: width })));
     byId("beam").value = beam;
-  }
-
-  _cards() {
-    const cards = page.facts.models.map((model) => {
-      const arithmetic = text(model.arithmetic ?? "not_loaded");
-      const size = (model.bytes / 1e6).toFixed(1);
-      const parameters = (model.parameters / 1e6).toFixed(1);
-      return element(
-        "section",
-        {},
-        element("h2", { textContent: model.name }),
-        element("p", { textContent: text("licence", { licence: model.licence }) }),
-        element("p", { textContent: text("weights", { parameters, size, arithmetic }) }),
-        Object.assign(element("div", { className: "card", textContent: model.card, tabIndex: 0 }), { role: "region" }),
-      );
-    });
-    cards.forEach((card, number) => card.lastChild.setAttribute("aria-label", page.facts.models[number].name));
-    byId("cards").replaceChildren(...cards, element("p", { textContent: text("made_by", page.facts) }));
   }
 }
 

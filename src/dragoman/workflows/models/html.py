@@ -21,6 +21,7 @@ from dragoman.workflows.listener import Listener, Listeners
 SMALL = 4_000_000
 # Above this size the page may be too large for a phone.
 MUCH = 64_000_000
+NOTICE = "NOTICE.md"
 # Added to the variance in norms, against division by zero; as `dragoman.model.parts.norm`, which needs torch.
 EPSILON = {"layer": 1e-5, "rms": 1e-6}
 
@@ -81,7 +82,9 @@ def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
     """A bundle as a page has it. Raises ModelError if its network is not one that a page can run."""
     read = _of_weights if bundle.has_weights else _of_export
     tensors, shape = read(bundle, numbers)
-    card = (bundle.folder / "README.md").read_text(encoding="utf-8")
+    # Next to bundled models is a notice of whose text they learned from.
+    texts = [path for path in (bundle.folder / "README.md", bundle.folder.parent / NOTICE) if path.is_file()]
+    card = "\n".join(path.read_text(encoding="utf-8") for path in texts)
     return PageModel(bundle.config.project.name, bundle.config, bundle.tokenizer, tensors, shape, card)
 
 
