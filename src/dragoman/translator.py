@@ -3,6 +3,7 @@
 The way of a line, which `Translator._translate` is (`Line` in `control.search.sentences` is what goes along it):
 
     recall     a translation of the memory                                        control.search.recall
+    prepare    what is copied, what the model does not see; unless it is everyday control.placeholders.copied
     split      line → sentences → ids; placeholders as symbols                    control.search.sentences
     search     ids → hypotheses → candidates; glossary, faults, retries           control.search.search
         Engine.translate        batches of queries                                engine.torch, engine.ctranslate2
@@ -14,8 +15,7 @@ The way of a line, which `Translator._translate` is (`Line` in `control.search.s
     check      what the final text lacks is warned of                             control.placeholders.repair
     confidence the probability that a person would accept it, if requested        control.confidence.confidence
 
-A text with inline codes is divided into lines that go the same way; its codes are placed in their translations
-(`control.inline.inline`).
+A text with inline codes is divided into lines that go the same way; `control.inline.inline` places its codes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,7 @@ from dragoman.control.faults.faults import reported
 from dragoman.control.inline.evidence import by_attention
 from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
 from dragoman.control.languages import LanguageCheck, LanguagePair, Pairs
+from dragoman.control.placeholders.copied import Reader, write
 from dragoman.control.placeholders.repair import check, repair
 from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
@@ -61,8 +62,7 @@ from dragoman.text.words.inline import InlineText
 from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
-# The file of a bundle that holds its glossary.
-GLOSSARY = "glossary.tsv"
+GLOSSARY = "glossary.tsv"  # of a bundle
 
 
 class Translator(AbstractContextManager["Translator"]):
@@ -105,6 +105,7 @@ class Translator(AbstractContextManager["Translator"]):
 
     def _set_pair(self, pair: LanguagePair) -> None:
         self.pair, self.language, self.marks = pair, pair.source, pair.marks
+        self._reader = Reader.of(self.tokenizer, pair.source, pair.target, bool(self.max_source_tokens))
         self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
 
     def __repr__(self) -> str:
@@ -288,7 +289,7 @@ class Translator(AbstractContextManager["Translator"]):
 
         `target` and `source` choose one of the pairs of a model of several, see `to`.
         `options` replace the translator's own for this call, and `changes` change single keys of them: `beam=8`,
-        `n_best=5`, `method="sample"`, … (see `DecodeConfig`). The translation follows the glossary where possible;
+        `n_best=5`, `keep=["Contoso"]`, … (see `DecodeConfig`). The translation follows the glossary where possible;
         `Translation.terms` reports it. Every translation begins with `target_prefix`, which excludes a glossary.
 
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
@@ -347,10 +348,10 @@ class Translator(AbstractContextManager["Translator"]):
         check_count("count", count)
         line = Line(one_line(text), target_prefix)
         chosen = self.to(target, source, [line.source])
-        chosen._split([line])
+        chosen._split([line], options)
         translate = partial(translate_sentences, chosen.engine, self.tokenizer)
         masked = Translation(line.text, alternatives(line, chosen.engine, translate, count, options))
-        restored = restore_translation(masked, line.source, line.table, self.symbols)
+        restored = write(line, restore_translation(masked, line.source, line.table, self.symbols))
         return reported(restored, options, lambda again: chosen._translate([line.again()], again, None)[0])
 
     def score(
@@ -449,7 +450,7 @@ class Translator(AbstractContextManager["Translator"]):
     ) -> list[Translation]:
         """The way of lines from beginning to end; a stage that a call does not need is left out."""
         rest = lines if memory is None else recall(lines, memory, options)
-        self._split(rest)
+        self._split(rest, options)
         retried = self.language if self.max_source_tokens else None
         search(rest, self.engine, self.tokenizer, options, glossary, retried)
         repair(rest, self.engine, self.tokenizer, options, glossary)
@@ -461,10 +462,13 @@ class Translator(AbstractContextManager["Translator"]):
             self._add_confidence(rest, options)
         return [line.translation for line in lines]
 
-    def _split(self, lines: Sequence[Line]) -> None:
+    def _split(self, lines: Sequence[Line], options: DecodeConfig) -> None:
         """Give lines their sentences, with symbols for placeholders if the model knows symbols."""
         if self.symbols.names:
             mask(lines, self.symbols)
+        for line in lines:
+            if options.keep or not self._reader.everyday.fullmatch(line.source):  # most lines have nothing to copy
+                self._reader.prepare(line, options)
         split(lines, self.tokenizer, self.language, self.marks, self.max_source_tokens)
 
     def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:

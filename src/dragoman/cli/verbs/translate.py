@@ -52,6 +52,13 @@ class TranslateOptions:
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None
     length_penalty: args.Penalty = None
     glossary: Annotated[Path | None, typer.Option(help=args.GLOSSARY_HELP)] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Copy this text, or what matches /EXPRESSION/; or a file with one a line. Repeatable.",
+            metavar="TEXT|FILE",
+        ),
+    ] = None
     target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = ""
     confidence: Annotated[
         bool,
@@ -110,6 +117,7 @@ class TranslateOptions:
     def changes(self, keys: Sequence[str]) -> dict[str, Any]:
         """What is changed of [decode], by `keys` and by options of their own."""
         from dragoman.cli.shared.loading import changes
+        from dragoman.text.terms.keep import read_keep
 
         return changes(
             [*keys, *(self.options or ())],
@@ -118,6 +126,7 @@ class TranslateOptions:
             length_penalty=self.length_penalty,
             confidence=self.confidence or None,
             alignment=self.alignment or None,
+            keep=read_keep(self.keep) if self.keep else None,
         )
 
     def identity(self) -> dict[str, Any]:
