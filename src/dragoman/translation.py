@@ -4,7 +4,21 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Kind = Literal[
-    "loop", "length", "copy", "segmented", "empty", "script", "language", "placeholder", "number", "markup", "too_long"
+    "loop",
+    "length",
+    "copy",
+    "segmented",
+    "empty",
+    "script",
+    "language",
+    "placeholder",
+    "number",
+    "inserted",
+    "sign",
+    "negation",
+    "word",
+    "markup",
+    "too_long",
 ]
 
 

@@ -147,6 +147,12 @@ class Faults:
         return 2 * placeholders + self.order + self.nesting + numbers
 
     @property
+    def changes(self) -> int:
+        """The most edits that may be needed."""
+        differing = (self.missing, self.extra, self.debris, self.missing_numbers, self.extra_numbers)
+        return sum(counts.total() for counts in differing)
+
+    @property
     def flags(self) -> list[Flag]:
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
