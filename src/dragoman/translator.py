@@ -105,6 +105,7 @@ class Translator:
     def _set_pair(self, pair: LanguagePair) -> None:
         self.pair, self.language, self.marks = pair, pair.source, pair.marks
         self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
+        self.languages = _languages(pair) if pair.target else None
 
     def __copy__(self) -> Self:
         """Another translator with the same engine; `copy.copy` would open the bundles again as `pickle` does."""
@@ -337,7 +338,8 @@ class Translator:
         translate = partial(translate_sentences, chosen.engine, self.tokenizer)
         masked = Translation(line.text, alternatives(line, chosen.engine, translate, count, options))
         restored = restore_translation(masked, line.source, line.table, self.symbols)
-        return reported(restored, options, lambda again: chosen._translate([line.again()], again, None)[0])
+        again = lambda changed: chosen._translate([line.again()], changed, None)[0]  # noqa: E731
+        return reported(restored, options, again, chosen.languages)
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
@@ -434,6 +436,8 @@ class Translator:
         memory: Memory | None = None,
     ) -> list[Translation]:
         """The way of lines from beginning to end; a stage that a call does not need is left out."""
+        for line in lines:
+            line.languages = self.languages
         rest = lines if memory is None else recall(lines, memory, options)
         self._split(rest)
         retried = self.language if self.max_source_tokens else None

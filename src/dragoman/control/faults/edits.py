@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.control.faults.debris import debris_spans
-from dragoman.control.faults.faults import Faults, Requirements, numbers_outside
+from dragoman.control.faults.faults import Faults, Requirements, may_be_a_word, numbers_outside
 from dragoman.engine import Engine, Query
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
@@ -154,7 +154,9 @@ def _replacements(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
             for number in numbers_outside(text, placeholders):
                 if number.value in faults.extra_numbers:
                     yield (
-                        text[: number.begin] + task.requirements.source[source.begin : source.end] + text[number.end :]
+                        text[: number.first]
+                        + task.requirements.source[source.first : source.last]
+                        + text[number.last :]
                     )
 
 
@@ -182,8 +184,9 @@ def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What is missing is inserted before each word, and at the end."""
     names = [(name, _enclosed(task.requirements, name)) for name in faults.missing]
     if not names and not faults.report_numbers:
-        numbers = [number for number in task.requirements.numbers if number.value in faults.missing_numbers]
-        names = [(task.requirements.source[number.begin : number.end],) * 2 for number in numbers]
+        missing = [value for value in faults.missing_numbers if not may_be_a_word(value)]
+        numbers = [number for number in task.requirements.numbers if number.value in missing]
+        names = [(task.requirements.source[number.first : number.last],) * 2 for number in numbers]
     for name, written in names[:1]:
         for position in _word_starts(text):
             before, after = text[:position], text[position:]
@@ -203,7 +206,7 @@ def _deletions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     spans = [(mark.begin, mark.end) for mark in placeholders if mark.text in faults.extra]
     if not spans and not faults.report_numbers:
         spans = [
-            (mark.begin, mark.end)
+            (mark.first, mark.last)
             for mark in numbers_outside(text, placeholders)
             if mark.value in faults.extra_numbers and mark.value in {ours.value for ours in task.requirements.numbers}
         ]

@@ -68,7 +68,7 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
             line.translation = restore_translation(line.translation, line.source, line.table, symbols)
         texts = [line.source, *(candidate.text for candidate in line.translation.candidates)]
         if not _are_prose(line, options, map(normalise, texts)):
-            requirements = Requirements.of(line.source, options, line.patterns, line.literals)
+            requirements = Requirements.of(line.source, options, line.patterns, line.literals, line.languages)
             line.translation = checked(line.translation, requirements)
 
 
@@ -101,7 +101,7 @@ def _tasks(line: Line, options: DecodeConfig) -> list[_Task]:
     for number, (sentence, translation) in enumerate(zip(line.sentences, line.parts, strict=True)):
         if line.table or not _are_prose(line, options, (sentence.text, translation.text)):
             literals = (*line.literals, *line.table)
-            requirements = Requirements.of(sentence.text, options, line.patterns, literals)
+            requirements = Requirements.of(sentence.text, options, line.patterns, literals, line.languages)
             if requirements.faults(translation.text).count:
                 tasks.append(_Task(line, number, requirements))
     return tasks

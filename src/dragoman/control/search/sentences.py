@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from dragoman.control.faults.faults import FLAGS, is_copy
+from dragoman.control.faults.faults import FLAGS, Languages, is_copy
 from dragoman.control.languages import LanguageCheck
 from dragoman.engine import Query
 from dragoman.errors import ConfigError
@@ -56,6 +56,7 @@ class Line:
     """The target prefix with the same symbols."""
     table: Table = field(init=False, default_factory=dict)
     """What each symbol replaces."""
+    languages: Languages = field(init=False, default=None)
     sentences: list[Sentence] = field(init=False, default_factory=list)
     parts: list[Translation] = field(init=False, default_factory=list)
     """The translations of the sentences."""
