@@ -17,13 +17,17 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.amounts import Amount, compare, find_amounts
 from dragoman.control.faults.debris import debris
+from dragoman.control.faults.negation import negation_differs
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN, differing_signs, differing_words
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
+from dragoman.text.words.number_words import LANGUAGES
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
 from dragoman.translation import Candidate, Flag, Translation
 
@@ -118,6 +122,8 @@ def plain_words(text: str) -> list[str]:
 
 # Primary subtags of a source and a target; None: not known.
 Languages = tuple[str, str] | None
+# Kinds of warnings about what a translation has otherwise than its source.
+COMPARED = frozenset(("placeholder", "number", "sign", "word", "negation"))
 # Names in a warning.
 LISTED = 5
 HAS_DIGIT = re.compile(r"\d").search
@@ -141,6 +147,12 @@ class Faults:
     extra_numbers: Counter[Value] = field(default_factory=Counter)
     number_order: bool = False
     """Whether the numbers of a list are in another order."""
+    missing_signs: Counter[str] = field(default_factory=Counter)
+    extra_signs: Counter[str] = field(default_factory=Counter)
+    missing_words: Counter[str] = field(default_factory=Counter)
+    extra_words: Counter[str] = field(default_factory=Counter)
+    negation: str = ""
+    """`lacks` or `adds`, if only one of source and translation is negated."""
     report_placeholders: bool = False
     report_numbers: bool = False
     """Whether what differs is only reported: a search for the same could spoil the translation."""
@@ -150,7 +162,13 @@ class Faults:
         """How much there is that a search may repair; 0: nothing. Another order is better than what is missing."""
         placeholders = 0 if self.report_placeholders else (self.missing + self.extra + self.debris).total()
         numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
-        return 2 * placeholders + self.order + self.nesting + numbers + self.number_order
+        return 2 * placeholders + self.order + self.nesting + numbers
+
+    @property
+    def doubts(self) -> int:
+        """How much there is that another hypothesis may have right, and that no edit can repair."""
+        signs = (self.missing_signs + self.extra_signs + self.missing_words + self.extra_words).total()
+        return signs + bool(self.negation) + self.number_order
 
     @property
     def changes(self) -> int:
@@ -173,6 +191,12 @@ class Faults:
         parts += ["has those of a list in another order"] if self.number_order else []
         if parts:
             flags.append(Flag("number", f"numbers: the translation {' and '.join(parts)}; compare it"))
+        if signs := _named(self.missing_signs, self.extra_signs):
+            flags.append(Flag("sign", f"signs: the translation {signs}; compare it"))
+        if words := _named(self.missing_words, self.extra_words):
+            flags.append(Flag("word", f"words: the translation {words}, in letters of another language; compare it"))
+        if self.negation:
+            flags.append(Flag("negation", f"negation: the translation {self.negation} a negation; compare it"))
         return flags
 
 
@@ -226,7 +250,9 @@ class Requirements:
 
     def faults(self, text: str) -> Faults:
         placeholders = self.find(text)
-        if not placeholders and not self.placeholders and not self.numbers and not HAS_DIGIT(text):
+        in_words = self._words(text, placeholders)
+        plain = not placeholders and not self.placeholders and not self.numbers and not HAS_DIGIT(text)
+        if plain and not in_words:
             return NO_FAULTS
         counts = Counter(placeholder.text for placeholder in placeholders)
         missing, extra = self.counts - counts, counts - self.counts
@@ -241,9 +267,33 @@ class Requirements:
             missing_numbers=lost,
             extra_numbers=added,
             number_order=reordered,
+            **in_words,
             report_placeholders=not self.placeholders,
             report_numbers=report_numbers,
         )
+
+    def _words(self, text: str, placeholders: Sequence[Placeholder]) -> dict[str, Any]:
+        """Signs, foreign words and negation that differ, by the names of the fields of `Faults`.
+
+        Of languages whose words are not known, broken bytes only.
+        """
+        if not self.knows_words:
+            broken = REPLACEMENT in text and REPLACEMENT not in self.source
+            return {"extra_signs": Counter(REPLACEMENT)} if broken else {}
+        assert self.languages
+        source, outside = self.outside, blanked(text, placeholders, "\0")
+        differing: dict[str, Any] = {}
+        if SIGN.search(outside) or SIGN.search(source):
+            differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
+        if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
+            differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
+        differing["negation"] = negation_differs(source, outside, self.languages)
+        return {name: value for name, value in differing.items() if value}
+
+    @cached_property
+    def knows_words(self) -> bool:
+        """Whether the words of both languages are known."""
+        return bool(self.languages) and LANGUAGES.issuperset(self.languages or ())
 
     def _numbers(
         self, text: str, placeholders: Sequence[Placeholder]
@@ -292,7 +342,11 @@ def reported(
 
     Without any that keeps the placeholders there is none.
     """
-    candidates = translation.candidates
+    whole = {candidate.text: candidate for candidate in translation.candidates if REPLACEMENT not in candidate.text}
+    for candidate in translation.candidates:
+        text = normalise(candidate.text.replace(REPLACEMENT, ""))
+        whole.setdefault(text, replace(candidate, text=text))
+    candidates = sorted(whole.values(), key=lambda candidate: -candidate.score)
     if not candidates:
         return ()
     requirements = Requirements.of(translation.source, options, languages=languages)
@@ -327,7 +381,7 @@ def respelled(
         for name, spelling in spellings.items():
             text = text.replace(name, spelling)
         candidates.append(replace(candidate, text=text))
-    others = tuple(flag for flag in translation.warnings if flag.kind not in ("placeholder", "number"))
+    others = tuple(flag for flag in translation.warnings if flag.kind not in COMPARED)
     changed = replace(translation, candidates=tuple(candidates), warnings=others)
     return checked(changed, Requirements.of(source, options, patterns, literals, languages))
 
@@ -387,6 +441,11 @@ def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Count
             blocks.append(Counter())
         blocks[-1][placeholder.text] += 1
     return arguments, blocks
+
+
+def _named(missing: Iterable[object], extra: Iterable[object]) -> str:
+    """What a translation lacks and what it adds, as a predicate."""
+    return " and ".join(f"{what} {_listed(names)}" for what, names in (("lacks", missing), ("adds", extra)) if names)
 
 
 def _listed(names: Iterable[object]) -> str:

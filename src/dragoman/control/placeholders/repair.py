@@ -14,13 +14,15 @@ four in one call, and its edits have a budget of scored tokens. A sentence of le
 digits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.edits import EditTask, edit
 from dragoman.control.faults.faults import Requirements, checked, detect_fault
+from dragoman.control.faults.negation import NEGATIONS
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
 from dragoman.control.placeholders.standins import SourceVariant, variants
@@ -38,6 +40,7 @@ from dragoman.translation import Candidate, Flag, Term, Translation
 
 # A narrower beam is widened: of a few hypotheses, often one is complete.
 LEAST_BEAM = 4
+BROKEN = Flag("sign", "signs: bytes that are no character were left out of the translation; compare it")
 INSERTED = Flag("inserted", "what the translation lacked was inserted where it costs least; check its place")
 # Kinds of stand-ins that are tried first: of 184 sentences of PO files they complete 9 of 10.
 FIRST = 3
@@ -59,6 +62,20 @@ def repair(
         repaired = _Repair(engine, tokenizer, options, glossary).repaired(tasks)
         for task, translation in zip(tasks, repaired, strict=True):
             task.line.parts[task.number] = translation
+    for line in lines:
+        line.parts = [
+            _without_broken_bytes(part) if REPLACEMENT in part.text and REPLACEMENT not in part.source else part
+            for part in line.parts
+        ]
+
+
+def _without_broken_bytes(translation: Translation) -> Translation:
+    """The translation without U+FFFD, the rest of bytes that are no character, and with a warning."""
+    candidates = tuple(
+        replace(candidate, text=normalise(candidate.text.replace(REPLACEMENT, "")))
+        for candidate in translation.candidates
+    )
+    return replace(translation, candidates=candidates, warnings=(*translation.warnings, BROKEN))
 
 
 def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> None:
@@ -67,15 +84,23 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
         if symbols.names:
             line.translation = restore_translation(line.translation, line.source, line.table, symbols)
         texts = [line.source, *(candidate.text for candidate in line.translation.candidates)]
-        if not _are_prose(line, options, map(normalise, texts)):
+        if not _are_prose(line, options, [*map(normalise, texts)]):
             requirements = Requirements.of(line.source, options, line.patterns, line.literals, line.languages)
             line.translation = checked(line.translation, requirements)
 
 
-def _are_prose(line: Line, options: DecodeConfig, texts: Iterable[str]) -> bool:
-    """Whether these texts of a line have no placeholder and no number for certain."""
+def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
+    """Whether these texts of a line, the first of which is a source, have nothing to compare for certain."""
     usual = options.placeholders is None and line.patterns is None and not line.literals
-    return usual and all(map(is_prose, texts))
+    if not usual or not all(is_prose(text) and not SIGN.search(text) for text in texts):
+        return False
+    source, *others = texts
+    if not line.languages or not NEGATIONS.keys() >= set(line.languages):
+        return True
+    first, second = line.languages
+    if NEGATIONS[first].sure.search(source) or FOREIGN[first].search(source):
+        return False
+    return not any(NEGATIONS[second].sure.search(text) or FOREIGN[second].search(text) for text in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +127,8 @@ def _tasks(line: Line, options: DecodeConfig) -> list[_Task]:
         if line.table or not _are_prose(line, options, (sentence.text, translation.text)):
             literals = (*line.literals, *line.table)
             requirements = Requirements.of(sentence.text, options, line.patterns, literals, line.languages)
-            if requirements.faults(translation.text).count:
+            faults = requirements.faults(translation.text)
+            if faults.count or faults.doubts:
                 tasks.append(_Task(line, number, requirements))
     return tasks
 
@@ -130,6 +156,8 @@ class _Repair:
         faults = [task.requirements.faults(task.translation.text) for task in tasks]
         plans = [
             list(variants(task.requirements, numbers=bool(of_task.missing_numbers or of_task.extra_numbers)))
+            if of_task.count
+            else []
             for task, of_task in zip(tasks, faults, strict=True)
         ]
         first = [
@@ -252,9 +280,10 @@ class _Repair:
                 for candidate in candidates
             }
 
-        def rank(candidate: Candidate) -> tuple[bool, int, float]:
+        def rank(candidate: Candidate) -> tuple[bool, int, int, float]:
             unsatisfied = sum(not term.satisfied for term in terms[candidate.text])
-            return bool(_fault(task, candidate)), unsatisfied, -candidate.score
+            doubts = task.requirements.faults(candidate.text).doubts
+            return bool(_fault(task, candidate)), unsatisfied, doubts, -candidate.score
 
         ordered = sorted(candidates, key=rank)[: self.options.n_best]
         if self.options.token_scores:
