@@ -59,6 +59,7 @@ from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
@@ -107,6 +108,7 @@ class Translator(AbstractContextManager["Translator"]):
         self.pair, self.language, self.marks = pair, pair.source, pair.marks
         self._reader = Reader.of(self.tokenizer, pair.source, pair.target, bool(self.max_source_tokens))
         self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
+        self.languages = (primary_language(pair.source), primary_language(pair.target)) if pair.target else None
 
     def __repr__(self) -> str:
         name = f"{self.bundle.folder.name}: " if self.bundle else ""
@@ -352,7 +354,8 @@ class Translator(AbstractContextManager["Translator"]):
         translate = partial(translate_sentences, chosen.engine, self.tokenizer)
         masked = Translation(line.text, alternatives(line, chosen.engine, translate, count, options))
         restored = write(line, restore_translation(masked, line.source, line.table, self.symbols))
-        return reported(restored, options, lambda again: chosen._translate([line.again()], again, None)[0])
+        again = lambda changed: chosen._translate([line.again()], changed, None)[0]  # noqa: E731
+        return reported(restored, options, again, chosen.languages)
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
@@ -449,6 +452,8 @@ class Translator(AbstractContextManager["Translator"]):
         memory: Memory | None = None,
     ) -> list[Translation]:
         """The way of lines from beginning to end; a stage that a call does not need is left out."""
+        for line in lines:
+            line.languages = self.languages
         rest = lines if memory is None else recall(lines, memory, options)
         self._split(rest, options)
         retried = self.language if self.max_source_tokens else None

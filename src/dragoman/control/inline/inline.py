@@ -126,7 +126,9 @@ def _searched(
         translated = translate(flat, {})
         shortened = shorten(translated, list(_limits(items, segments, translated)), search)
         pairs = zip(shortened, flat, strict=True)
-        return [respelled(translation, options, line.patterns, line.literals) for translation, line in pairs]
+        return [
+            respelled(translation, options, line.patterns, line.literals, line.languages) for translation, line in pairs
+        ]
 
     return [
         list(_parts(item.text.text, [(*segment, part) for segment, part in zip(of_item, translations, strict=True)]))
