@@ -169,7 +169,8 @@ def test_a_stricter_rule_against_repeats_is_kept(tokenizer: Tokenizer) -> None:
 def test_invented_text_is_flagged(tokenizer: Tokenizer) -> None:
     numbers = iter(range(100, 100_000))
     found = make(tokenizer, lambda source, _: [4 + next(numbers) % 270 for _ in range(90)]).translate("red dog")
-    assert kinds(found) == ["length"]
+    assert kinds(found) == ["length", "sign"]  # many of these tokens are bytes, and most of those no character
+    assert "\ufffd" not in found.text
 
 
 def test_a_copy_is_flagged(tokenizer: Tokenizer) -> None:

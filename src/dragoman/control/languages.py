@@ -135,7 +135,7 @@ class LanguageCheck:
             yield self._foreign_source(foreign)
 
     def _foreign_source(self, letter: str) -> Flag:
-        return Flag("script", f"the source is in {_script_name(letter)} letters, not in those of {self.source}")
+        return Flag("script", f"the source is in {script_name(letter)} letters, not in those of {self.source}")
 
     def flags(self, line: str, ids: Iterable[int], translation: str) -> Iterator[Flag]:
         """The warnings about a line and its translation, at most one for each."""
@@ -152,7 +152,7 @@ class LanguageCheck:
         if letter is None and may_differ and _has_only_other_words(translation, self.target_scripts):
             letter = plain_words(translation)[0][0]
         if letter:
-            yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
+            yield Flag("script", f"the translation is in {script_name(letter)} letters, not in those of {self.target}")
 
     def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
         """Whether most characters are unknown to the vocabulary, or known as bytes only."""
@@ -202,7 +202,7 @@ def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:
     return len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
 
 
-def _script_name(letter: str) -> str:
+def script_name(letter: str) -> str:
     """The name of a letter's script, from its Unicode name: Hangul, Cyrillic, CJK."""
     name = unicodedata.name(letter, "unknown").split("-")[0].split(" ")[0]
     return name if name == "CJK" else name.capitalize()

@@ -68,6 +68,9 @@ class DecodeConfig(Section):
     confidence: bool = False
     """Also return the confidence of each translation: the probability that a person would accept it, as
     `dragoman model confidence` or training learned it."""
+    doubtful: bool = True
+    """Warn of a translation that is probably wrong (`doubtful`), if the model has learned below which confidence that
+    is: the bundled models have, others by `dragoman model confidence --judged`."""
     confidence_samples: Annotated[int, Field(ge=0, le=1024)] = 0
     """With `confidence`: number of random translations that the translation is compared with; 0 uses only log P and
     lengths. 8 takes at least 5 times as long and finds more of the worst lines."""
@@ -130,6 +133,7 @@ class DecodeOptions(TypedDict, total=False):
     token_scores: bool | None
     alignment: bool | None
     confidence: bool | None
+    doubtful: bool | None
     confidence_samples: int | None
     placeholders: Sequence[PatternName] | None
     keep: Sequence[str] | None

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dragoman.control.search.sentences import LINE_BREAK
 from dragoman.text.terms.protect import LEARNED, as_word, find_placeholders
 from dragoman.text.words.inline import Code
 from dragoman.text.words.normalise import INVISIBLE
@@ -21,6 +22,8 @@ from dragoman.text.words.particles import particles_start
 from dragoman.text.words.words import is_unspaced, joined
 from dragoman.translation import Span
 
+# What divides a text into parts that are translated by themselves, and stays.
+DIVIDER = re.compile(rf"{LINE_BREAK.pattern}|\t+")
 _CHUNK = re.compile(r"\S+")
 # Within a number or a word: 3,000.5 and 10:30, don't and l’eau.
 _NUMBER_SIGNS, _APOSTROPHES = ".,:", "'’"

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from dragoman.control.faults.faults import FLAGS, is_copy
+from dragoman.control.faults.faults import FLAGS, Languages, is_copy
 from dragoman.control.languages import LanguageCheck
 from dragoman.engine import Query
 from dragoman.errors import ConfigError
@@ -80,6 +80,7 @@ class Line:
     """Whether the translation is written in capitals, as the source is."""
     table: Table = field(init=False, default_factory=dict)
     """What each symbol replaces."""
+    languages: Languages = field(init=False, default=None)
     sentences: list[Sentence] = field(init=False, default_factory=list)
     counts: tuple[int, ...] = field(init=False, default=())
     """The number of sentences of each text of the frame."""

@@ -53,9 +53,9 @@ def translate_markup(
     documents = [_parsed(text, format, tags) for text in texts]
     pair = translator.pair
     request = DocumentOptions(pair.source if pair else "und", (pair.target if pair else None) or "und")
-    scripts = scripts_of_language(request.source), scripts_of_language(request.target)
+    scripts = scripts_of_language(request.source)
     units = [unit for document in documents for unit in document.units]
-    chosen = [is_translatable(unit, *scripts) for unit in units]
+    chosen = [is_translatable(unit, scripts) for unit in units]
     shown = list(compress(units, chosen))
     translations = iter(
         translator.translate_inline(

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from dragoman.control.search.request import merge_glossaries
 from dragoman.documents.markup.markup import ANY_TAGS, Tags
 from dragoman.errors import ConfigError, DataError
-from dragoman.serve.models.detect import detect
+from dragoman.serve.models.detect import UNSURE, detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
 from dragoman.serve.work.markup import Markup, check_xml, translate_markup, words_of
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
@@ -142,9 +142,11 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
 
 
 def unchanged(text: str, target: str) -> TextAnswer:
-    """The answer for a text that is in the target language already."""
-    flag = Flag("language", f"the text is in {target} already; it is left as it is")
-    return TextAnswer(text, target, target, "", 1.0, warnings=(flag,))
+    """The answer for a text that is in the target language already, or in none that is served."""
+    sure = next((probability for _, probability in detect(text, [target])), 0.0)
+    what = f"is in {target} already" if sure > UNSURE else "does not seem to be in a language that is served"
+    flag = Flag("language", f"the text {what}; it is left as it is")
+    return TextAnswer(text, target, target, "", sure, warnings=(flag,))
 
 
 def _translate(
