@@ -163,6 +163,11 @@ def test_a_pdf_comes_back_as_a_word_document(client, tmp_path: Path):
     address = answer.json()["translatedFileUrl"]
     assert address.endswith("/a.ko.docx")
     assert get(address).content.startswith(b"PK")
+    form = {"target_lang": "KO", "output_format": "docx"}
+    content = source.read_bytes()
+    assert client.post("/v2/document", data=form, files={"file": ("a.pdf", content)}).status_code == 200
+    form["output_format"] = "pdf"
+    assert client.post("/v2/document", data=form, files={"file": ("a.pdf", content)}).status_code == 400
 
 
 def test_errors_of_files_are_as_clients_of_libretranslate_read_them(client, state):
