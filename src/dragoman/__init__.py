@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.listener import Listener as Listener
     from dragoman.workflows.models.export import ExportResult as ExportResult
     from dragoman.workflows.models.export import export as export
+    from dragoman.workflows.models.html import PageResult as PageResult
     from dragoman.workflows.models.look import inspect as inspect
     from dragoman.workflows.models.merge import merge_adapter as merge_adapter
     from dragoman.workflows.models.models import ModelInfo as ModelInfo
@@ -113,6 +114,7 @@ _MODULES = {
     "workflows.documents.documents": ("DocumentsResult", "translate_documents"),
     "workflows.evaluate.evaluate": ("Evaluation", "evaluate"),
     "workflows.models.export": ("ExportResult", "export"),
+    "workflows.models.html": ("PageResult",),
     "workflows.models.look": ("inspect",),
     "workflows.improve.check": ("ImproveResult",),
     "workflows.improve.improve": ("improve",),

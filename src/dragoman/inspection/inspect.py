@@ -21,7 +21,7 @@ from dragoman.translator import Translator
 Model = str | os.PathLike[str] | Bundle | Translator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BundleInspection(Inspection):
     """An inspection with what a page needs to know about the model."""
 

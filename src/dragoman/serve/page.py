@@ -17,7 +17,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dragoman.serve.http.call import service_of
+from dragoman.serve.http.access import needs_key
+from dragoman.serve.http.call import browser_of, new_browser, service_of
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.text.words.language import primary_language
 
@@ -51,8 +52,12 @@ async def page(request: Request) -> Response:
     asset, tag = _page(preferred(request.headers.get("accept-language", "")), _features(request))
     headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
     if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
-    return _sent(request, asset, ASK_AGAIN, headers)
+        response = Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
+    else:
+        response = _sent(request, asset, ASK_AGAIN, headers)
+    if not browser_of(request) and not await needs_key(service_of(request)):
+        new_browser(response, request)
+    return response
 
 
 @router.api_route(ASSETS + "/{version}/{name}", methods=["GET", "HEAD"])
@@ -109,7 +114,7 @@ def _version() -> str:
 def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
     """The page of a language for a service with these paths, and its ETag."""
     texts = {code: labels(__package__, code, "web/") for code in LANGUAGES}
-    where = f"{ASSETS}/{_version()}"
+    where = f"{ASSETS[1:]}/{_version()}"  # relative: a proxy may offer the page under a path
     scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
     values = {
         "language": language,

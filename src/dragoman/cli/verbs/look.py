@@ -40,6 +40,7 @@ class LookOptions:
     to: args.To = None
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --html and --npz if they exist.")] = False
     run: Annotated[
         Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence at its checkpoints.")
     ] = None
@@ -153,6 +154,8 @@ def _sentences(bundle: "Bundle", text: str, options: LookOptions) -> list[str]:
 def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
     """Check, before the work, that the outputs can be written. Raises ConfigError or DragomanError."""
     from dragoman.cli.shared.output import STDOUT, refuse_unwritable
+    from dragoman.system.files import refuse_existing
+    from dragoman.system.pages import refuse_other_file
 
     html, npz, run = options.html, options.npz, options.run
     if run and not (run / "checkpoints").is_dir():
@@ -166,6 +169,10 @@ def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
             raise ConfigError("-: a page or arrays are written to a file; give its name")
         if output:
             refuse_unwritable(output)
+    if html and not options.force:
+        refuse_other_file(html, "--force replaces it")
+    if npz and not options.force:
+        refuse_existing([npz])
 
 
 def _numbers(layers: str) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ Precision = Literal["auto", "float32", "bfloat16"]
 # The named patterns of `dragoman.text.terms.protect`, and those that are looked for unless others are named.
 PatternName = Literal[
     "printf", "percent", "brace", "template", "shell", "i18next", "vue", "laravel", "tag", "entity", "escape",
-    "accelerator", "url", "email", "path", "code", "emoji", "number", "date",
+    "accelerator", "url", "email", "path", "code", "emoji", "number", "date", "time", "phone", "identifier", "marker",
 ]  # fmt: skip
-ON_REQUEST = ("laravel", "accelerator", "number", "date")
+ON_REQUEST = ("laravel", "accelerator", "number")
 PLACEHOLDERS: tuple[PatternName, ...] = tuple(name for name in get_args(PatternName) if name not in ON_REQUEST)
 
 
@@ -79,7 +79,10 @@ class DecodeConfig(Section):
     space. Costs one scoring per word of the source."""
     placeholders: tuple[PatternName, ...] | None = None
     """Names of the patterns whose finds a translation has exactly as often as its source
-    (`dragoman.text.terms.protect`); empty: none. Unless set, all but `laravel`, `accelerator`, `number` and `date`."""
+    (`dragoman.text.terms.protect`); empty: none. Unless set, all but `laravel`, `accelerator` and `number`."""
+    keep: tuple[str, ...] = ()
+    """Texts that every translation copies, such as names of products, and regular expressions between slashes, such as
+    `/[A-Z]{2}-\\d+/`."""
     numbers: bool = True
     """Check that a translation has the numbers of its source, in whatever way their digits are grouped."""
     batch_tokens: Positive = 4096
@@ -133,5 +136,6 @@ class DecodeOptions(TypedDict, total=False):
     doubtful: bool | None
     confidence_samples: int | None
     placeholders: Sequence[PatternName] | None
+    keep: Sequence[str] | None
     numbers: bool | None
     batch_tokens: int | None

@@ -13,14 +13,14 @@ from dragoman.bundle import WEIGHTS, Bundle, add_files, open_bundle, update_bund
 from dragoman.config import ModelConfig
 from dragoman.config.file import dump_config, portable
 from dragoman.engine.load import load_engine
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ModelError
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text, read_golden
 from dragoman.importing.opennmt.ctranslate2 import model_shape
 from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import Renumbering
 from dragoman.model.weights import save_tensors, use_weights
-from dragoman.system.files import folder_next_to, refuse_unwritable_folder
+from dragoman.system.files import folder_next_to, refuse_existing, refuse_unwritable_folder
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 
@@ -41,8 +41,7 @@ def write_dequantised(bundle: Bundle, output: Path) -> Bundle:
     The PyTorch engine translates the golden sentences again. Raises ConfigError if `output` exists, ModelError if the
     network is not one of ours, or PyTorch is missing.
     """
-    if output.exists():
-        raise ConfigError(f"{output}: already exists; remove it, or choose another folder")
+    refuse_existing([output], "remove it, or choose another folder")
     refuse_unwritable_folder(output)
     export = bundle.exports[-1]
     changed, tensors = _weights(bundle)

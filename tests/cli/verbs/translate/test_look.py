@@ -110,7 +110,7 @@ def test_a_pipe_is_written_to_and_a_link_followed(dragoman: Any, model: Path, tm
     link, file = tmp_path / "link", tmp_path / "file"
     file.touch()
     link.symlink_to(file)
-    assert dragoman("look", SENTENCE, "-m", model, "--npz", link).code == 0
+    assert dragoman("look", SENTENCE, "-m", model, "--npz", link, "--force").code == 0
     assert link.is_symlink()
     assert file.read_bytes().startswith(b"PK")
 
