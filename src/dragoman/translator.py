@@ -460,10 +460,10 @@ class Translator(AbstractContextManager["Translator"]):
         return [line.translation for line in lines]
 
     def _split(self, lines: Sequence[Line], options: DecodeConfig) -> None:
-        """Give lines their sentences, with symbols for placeholders if the model knows symbols."""
         if self.symbols.names:
             mask(lines, self.symbols)
-        self._reader.prepare_all(lines, options)
+        for line in (n for n in lines if options.keep or not self._reader.everyday.fullmatch(n.source)):
+            self._reader.prepare(line, options)
         split(lines, self.tokenizer, self.language, self.marks, self.max_source_tokens)
 
     def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:
