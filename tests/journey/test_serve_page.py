@@ -399,7 +399,7 @@ def test_on_the_korean_page_words_of_the_list_stay_whole(opened, viewport):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_a_text_over_the_limit_is_said_where_it_is_seen(opened, locale):
+def test_a_text_over_the_limit_is_reported_where_it_is_seen(opened, locale):
     tab = opened(locale=locale)
     tab.fill("#source", "x")
     translation(tab)
