@@ -17,7 +17,6 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dragoman.bundle import WEIGHTS
 from dragoman.serve.http.access import needs_key
 from dragoman.serve.http.call import browser_of, new_browser, service_of
 from dragoman.system.pages import fill, labels, script_json, static
@@ -75,8 +74,7 @@ async def asset(request: Request, version: str, name: str) -> Response:
 def _features(request: Request) -> tuple[str, ...]:
     """The paths of the native dialect of which this service can use each: the page shows no more than that."""
     service = service_of(request)
-    with_weights = any((model.folder / WEIGHTS).exists() for model in service.models.models.values())
-    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not (with_weights and find_spec("torch"))}
+    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not find_spec("torch")}
     without = tuple(path for path, lacks in lacking.items() if lacks)
     paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
     return tuple(sorted(path for path in paths if not path.startswith(without)))

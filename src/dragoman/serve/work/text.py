@@ -43,6 +43,8 @@ class TextRequest:
     """Of a glossary that is kept here, by primary subtags; `glossary` comes before it."""
     tags: Tags = ANY_TAGS
     """Of XML."""
+    keep: tuple[str, ...] = ()
+    """What is copied, as in `decode.keep`; none: what the model's options say."""
 
     def asking(self, translator: Translator) -> Translator:
         """The translator, without its memory if that is not to be asked."""
@@ -151,12 +153,13 @@ def _translate(
     texts: Sequence[str], request: TextRequest, translator: Translator, blank: TextAnswer
 ) -> Iterator[TextAnswer]:
     if request.format != "text":
-        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
+        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags, request.keep):
             yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
         return
     lines = [TextLines.of(text) for text in texts]
     flat = [line for text_lines in lines for line in text_lines.texts]
-    translations = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
+    links, keep = request.alignment or None, request.keep or None
+    translations = iter(translator.translate(flat, glossary=request.glossary, alignment=links, keep=keep))
     others = iter(_others(flat, request, translator))
     for text_lines in lines:
         of_text = [next(translations) for _ in text_lines.texts]
@@ -183,7 +186,8 @@ def _others(lines: Sequence[str], request: TextRequest, translator: Translator) 
     """The best texts of each line, for alternatives: a search of its own, so that the best stays what it is without."""
     if not request.alternatives:
         return []
-    translations = translator.translate(lines, glossary=request.glossary, n_best=request.alternatives + 1)
+    count, keep = request.alternatives + 1, request.keep or None
+    translations = translator.translate(lines, glossary=request.glossary, n_best=count, keep=keep)
     return [[candidate.text for candidate in translation.candidates] for translation in translations]
 
 

@@ -31,7 +31,7 @@ from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.documents.memory import existing_memory
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
-from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, saved_lines
+from dragoman.workflows.lines.partial_output import partial_output, refuse_taken, saved_lines
 from dragoman.workflows.lines.shards import cut, windows
 from dragoman.workflows.lines.work import BundledTranslators, LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -62,7 +62,7 @@ class LinesResult:
     resumed: int
     """Lines of them that an interrupted translation had done."""
     flagged: int
-    """Lines with a warning, of those that were translated now."""
+    """Lines with a warning other than `doubtful`, of those that were translated now."""
     from_memory: int
     """Lines whose translation is from the memory, of those that were translated now."""
     seconds: float
@@ -119,7 +119,7 @@ def translate_file(
         raise ConfigError(f"{target}: a device or a pipe, which cannot be continued; give a file")
     memory_path = None if memory is None else existing_memory(checked_path("memory", memory))
     refuse_input(target, [path, *([memory_path] if memory_path else [])])
-    refuse_existing(target, resume=resume, force=force)
+    refuse_taken(target, resume=resume, force=force)
     listener = Listeners(listeners)
     if isinstance(model, Translator):
         for name, value in {"options": options, "glossary": glossary, "threads": None if ray else threads}.items():
