@@ -22,7 +22,7 @@ from dragoman.serve.deepl import deepl
 from dragoman.serve.deepl import documents as deepl_documents
 from dragoman.serve.deepl import glossaries as deepl_glossaries
 from dragoman.serve.deepl import languages as deepl_languages
-from dragoman.serve.description import DescribedApp, reference_page
+from dragoman.serve.description import DescribedApp, reference_page, reference_policy
 from dragoman.serve.documents.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
 from dragoman.serve.http.access import PROBLEMS, authorise
@@ -160,4 +160,4 @@ def _add_operations(app: FastAPI, service: Service) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         """The interface, for people."""
-        return HTMLResponse(reference_page(app.openapi()))
+        return HTMLResponse(reference_page(app.openapi()), 200, {page.POLICY: reference_policy()})

@@ -106,7 +106,13 @@ class Guard:
         if foreign := self.public.refusal(method, headers):
             return foreign
         if method not in SAFE and self.draining():
-            return Problem(503, "stopping", "The service is about to stop", "ask another one, or try again later", 5)
+            return Problem(
+                503,
+                "stopping",
+                "The service stops",
+                "the service is about to stop; ask another one, or try again later",
+                5,
+            )
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length[:18]) > most:
             return too_large(_limit(most))

@@ -28,6 +28,7 @@ FIRST_PAINT = ("boot.js", "style.css")
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = "/page"
 FOR_EVER, ASK_AGAIN = "public, max-age=31536000, immutable", "no-cache"
+POLICY, SEALED = "Content-Security-Policy", "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -49,8 +50,9 @@ class Asset:
 @router.api_route("/", methods=["GET", "HEAD"])
 async def page(request: Request) -> Response:
     """The page, in the language that the browser prefers."""
-    asset, tag = _page(preferred(request.headers.get("accept-language", "")), _features(request))
-    headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
+    language = preferred(request.headers.get("accept-language", ""))
+    asset, tag = _page(language, _features(request), service_of(request).limits.characters)
+    headers = {POLICY: CSP, "ETag": tag, "Vary": "Accept-Language"}
     if tag in request.headers.get("if-none-match", ""):
         response = Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
     else:
@@ -104,6 +106,11 @@ def assets() -> dict[str, Asset]:
     return by_name
 
 
+def asset_path(name: str = "") -> str:
+    """The address of an asset, or of their folder; relative, as a proxy may offer the page under a path."""
+    return f"{ASSETS[1:]}/{_version()}/{name}".rstrip("/")
+
+
 @cache
 def _version() -> str:
     bodies = (name.encode() + content.body for name, content in assets().items())
@@ -111,14 +118,15 @@ def _version() -> str:
 
 
 @cache
-def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
-    """The page of a language for a service with these paths, and its ETag."""
+def _page(language: str, paths: tuple[str, ...], limit: int) -> tuple[Asset, str]:
+    """The page of a language for a service with these paths, which takes `limit` characters; and its ETag."""
     texts = {code: labels(__package__, code, "web/") for code in LANGUAGES}
-    where = f"{ASSETS[1:]}/{_version()}"  # relative: a proxy may offer the page under a path
+    where = asset_path()
     scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
     values = {
         "language": language,
         "features": escape(" ".join(paths)),
+        "limit": str(limit),
         "assets": where,
         "preloads": "\n".join(f'<link rel="modulepreload" href="{where}/{name}">' for name in scripts),
         "texts": script_json(texts),

@@ -38,6 +38,7 @@ class Documents:
     def __init__(self, service: Service, limits: DocumentLimits | None = None) -> None:
         self.store = DocumentStore(service.state.folder, limits)
         self._workers = DocumentWorkers(self.store, service)
+        service.metrics.watch(self.store.tally)
 
     def start(self) -> None:
         """Begin, with what an earlier service has left. Raises DragomanError."""

@@ -12,7 +12,7 @@ function open(on) {
   draft.hidden = !on;
   output.hidden = on;
   for (const id of ["save", "cancel"]) byId(id).hidden = !on;
-  for (const id of ["edit", "copy"]) byId(id).hidden = on;
+  for (const id of ["edit", "copy", "link"]) byId(id).hidden = on;
 }
 
 function begin() {

@@ -19,7 +19,7 @@ function put(map, key, value) {
 
 export const linesOf = (text) => text.split("\n").map((line) => line.trim());
 
-const keyOf = (asked, line) => JSON.stringify([asked.source, asked.target, asked.glossary, line]);
+const keyOf = (asked, line) => JSON.stringify([asked.source, asked.target, asked.model, asked.kept, asked.glossary, line]);
 
 // The translation of a line, if it is known: {text, source, target, model, warnings, alignment, normalised}.
 export const known = (asked, line) => found.get(keyOf(asked, line));
@@ -29,18 +29,19 @@ export function keep(asked, line, result) {
   put(found, keyOf(asked, line), result);
 }
 
-// The language that a text is in, among those that are served; null for one without letters.
+// {language, probability} of a text, among those that are served; null for one without letters.
 export async function detect(text, signal) {
   const known = detected.get(text);
   if (known !== undefined) return known;
   const answer = await call("v1/detect", { body: { text }, signal });
-  put(detected, text, answer.languages[0]?.language ?? null);
+  put(detected, text, answer.languages[0] ?? null);
   return detected.get(text);
 }
 
 function bodyOf(asked, text) {
-  const { source, target, glossary } = asked;
-  return { text, source, target, ...(Object.keys(glossary).length ? { glossary } : {}) };
+  const { source, target, model, kept, glossary } = asked;
+  const terms = { ...(Object.keys(glossary).length ? { glossary } : {}), ...(kept ? { glossary_id: kept } : {}) };
+  return { text, source, target, ...(model ? { model } : {}), ...terms };
 }
 
 // Translate all lines that are not known yet; `onPart()` is called when there is more to show.
@@ -96,11 +97,13 @@ export async function align(asked, lines, signal) {
 // The sentences of a line, [{source, before, text}]; null if together they are not its translation.
 async function sentencesOf(asked, line, result, signal) {
   if (!result.sentences) {
-    result.sentences = [];
+    const sentences = [];
     for await (const [name, data] of events("v1/translate/stream", { body: bodyOf(asked, line), signal })) {
-      if (name === "sentence") result.sentences.push(data);
+      if (name === "sentence") sentences.push(data);
+      else if (name === "done") result.sentences = sentences; // one that was left is asked for again
     }
   }
+  if (!result.sentences) return null;
   return result.sentences.map((one) => one.before + one.text).join("") === result.text ? result.sentences : null;
 }
 
@@ -118,7 +121,7 @@ export async function alternatives(asked, line, begin, count, signal) {
   });
   const { source, before, text } = sentences[index];
   const prefix = text.slice(0, Math.max(0, begin - at - before.length));
-  const body = { text: source, source: asked.source, target: asked.target, prefix, count };
+  const body = { text: source, source: asked.source, target: asked.target, ...(asked.model ? { model: asked.model } : {}), prefix, count };
   const answer = await call("v1/alternatives", { body, signal });
   return answer.alternatives.map((one) => {
     const changed = sentences.with(index, { ...sentences[index], text: one.text });
