@@ -13,14 +13,14 @@ import dragoman
 
 NOTATIONS = (
     "{d} {month} {y}", "{month} {d}, {y}", "{short} {d} {y}", "{d:02}.{m:02}.{y}", "{d}/{m}/{y}", "{y}/{m:02}/{d:02}",
-    "{y}{m:02}{d:02}", "{y}년 {m}월 {d}일", "{weekday}, {d} {month} {y}", "the {d}. of {month}, {y}",
+    "{m}/{d}/{y} (US)", "{y}년 {m}월 {d}일", "{weekday}, {d} {month} {y}", "day {d} of {month} {y}",
 )  # fmt: skip
 CONFIG = """
 project = {name = "dates", source = "en", target = "en-x-iso"}
 data = {train = ["train.tsv"], valid = "valid.tsv"}
 
 [tokenizer]
-vocab_size = 100
+vocab_size = 80
 byte_fallback = false
 character_coverage = 1.0
 user_defined_symbols = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]  # a digit is always a piece of its own

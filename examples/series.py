@@ -33,8 +33,8 @@ batch_tokens = 800
 learning_rate = 3e-3
 schedule = "linear"
 warmup = 100
-max_steps = 500
-validate_every = 500
+max_steps = 400
+validate_every = 400
 translate_lines = 0
 card_lines = 0
 """
