@@ -20,7 +20,7 @@ project = {name = "dates", source = "en", target = "en-x-iso"}
 data = {train = ["train.tsv"], valid = "valid.tsv"}
 
 [tokenizer]
-vocab_size = 80
+vocab_size = 72
 byte_fallback = false
 character_coverage = 1.0
 user_defined_symbols = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]  # a digit is always a piece of its own

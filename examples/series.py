@@ -33,8 +33,8 @@ batch_tokens = 800
 learning_rate = 3e-3
 schedule = "linear"
 warmup = 100
-max_steps = 400
-validate_every = 400
+max_steps = 1200
+validate_every = 1200
 translate_lines = 0
 card_lines = 0
 """
@@ -71,7 +71,7 @@ def error(forecasts: list[list[float]], truth: list[list[float]]) -> float:
 def main(folder: Path, overrides: list[str]) -> None:
     """Generate, train, forecast, compare."""
     draw = random.Random(1)
-    every = [series(draw) for _ in range(2_200)]
+    every = [series(draw) for _ in range(6_200)]
     lines = [f"{as_text(values[:PAST])}\t{as_text(values[PAST:])}\n" for values in every]
     test = every[-100:]
     folder.mkdir(parents=True, exist_ok=True)
