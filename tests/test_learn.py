@@ -216,6 +216,17 @@ def test_the_seventeen_misreadings_have_an_experiment_each() -> None:
     assert [section[:40] for section in sections if len(SNIPPET.findall(section)) != 1] == []
 
 
+def test_the_views_that_the_course_names_are_those_of_the_look_page() -> None:
+    script = (DOCS.parent / "src/dragoman/inspection/web/main.js").read_text(encoding="utf-8")
+    views = set(re.findall(r"(\w+)", script.partition("const VIEWS = {")[2].partition("};")[0]))
+    for folder, language in (("learn", "en"), ("ko/learn", "ko")):
+        text = (DOCS / folder / "index.md").read_text(encoding="utf-8")
+        named = re.findall(r"look\.html#(\w+)/(\w+)`", text)
+        assert len(named) > 5
+        assert {part for part, _ in named} == {language}
+        assert {view for _, view in named} <= views
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site; a warning, as of a broken link, fails it."""
