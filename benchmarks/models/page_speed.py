@@ -2,11 +2,11 @@
 
     python benchmarks/models/page_speed.py [--quick] [--model en-ko] [--rounds 5]
 
-The page is opened from disk in a headless Chromium without a network, with WebAssembly and without. Sentences of one text
-are typed in one after another at beam sizes 1 and 4; costs are the processor time of the worker's thread (schedstat), so
-that other programs do not count, and the time until the page is ready is that of a clock. `per_20_tokens` is the median
-over the sentences of the cost of a translation, its encoder included, per 20 tokens of it. --quick takes 2 rounds. The
-last line is one JSON object.
+The page is opened from disk in a headless Chromium without a network, with WebAssembly and without. Sentences of one
+text are typed in one after another at beam sizes 1 and 4; costs are the processor time of the worker's thread
+(schedstat), so that other programs do not count, and the time until the page is ready is that of a clock.
+`per_20_tokens` is the median over the sentences of the cost of a translation, its encoder included, per 20 tokens of it.
+--quick takes 2 rounds. The last line is one JSON object.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def worker_seconds() -> float:
 
 
 def measure(browser: Any, page: Path, plain: bool, rounds: int, sentences: list[str]) -> dict[str, Any]:
-    """Open the page and translate each sentence in each round, ended by other marks in each, so that nothing is known."""
+    """Open the page and translate each sentence in each round, ended by other marks, so that nothing is known."""
     context = browser.new_context(offline=True)
     tab = context.new_page()
     if plain:

@@ -38,7 +38,7 @@ from dragoman.control.placeholders.copied import Reader, write
 from dragoman.control.placeholders.repair import check, repair
 from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
-from dragoman.control.search.recall import recall, recall_text, suits
+from dragoman.control.search.recall import check_memory, recall, recall_text, suits
 from dragoman.control.search.request import (
     change_options,
     check_engine_request,
@@ -157,15 +157,8 @@ class Translator(AbstractContextManager["Translator"]):
         bundles = open_models(models, base)
         if not bundles:
             raise ConfigError("model: an empty list; give a model folder, or the name of a bundled model")
-        return cls.of_bundle(
-            *bundles,
-            engine=engine,
-            device=device,
-            precision=precision,
-            threads=threads,
-            options=options,
-            glossary=glossary,
-        )
+        request: dict[str, Any] = {"engine": engine, "device": device, "precision": precision, "threads": threads}
+        return cls.of_bundle(*bundles, **request, options=options, glossary=glossary)
 
     @classmethod
     def of_bundle(
@@ -239,9 +232,8 @@ class Translator(AbstractContextManager["Translator"]):
 
         Raises ConfigError for a memory of languages that the model does not translate.
         """
-        if memory is not None and not any(suits(memory, pair) for pair in self.pairs.pairs):
-            names = " → ".join(memory.pair)
-            raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
+        if memory is not None:
+            check_memory(memory, self.pairs)
         other = copy(self)
         other.memory = memory
         return other
@@ -471,16 +463,11 @@ class Translator(AbstractContextManager["Translator"]):
         """Give lines their sentences, with symbols for placeholders if the model knows symbols."""
         if self.symbols.names:
             mask(lines, self.symbols)
-        for line in lines:
-            if options.keep or not self._reader.everyday.fullmatch(line.source):  # most lines have nothing to copy
-                self._reader.prepare(line, options)
+        self._reader.prepare_all(lines, options)
         split(lines, self.tokenizer, self.language, self.marks, self.max_source_tokens)
 
     def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:
-        def again(changed: DecodeConfig) -> list[Translation]:
-            changed = changed.model_copy(update={"doubtful": False})
-            return self._translate([line.again() for line in lines], changed, None)
-
+        again = lambda changed: self._translate([line.again() for line in lines], changed, None)  # noqa: E731
         sure = add_confidence([line.translation for line in lines], self.confidence, options, again)
         for line, translation in zip(lines, sure, strict=True):
             line.translation = translation
@@ -489,9 +476,8 @@ class Translator(AbstractContextManager["Translator"]):
         self, items: Sequence[InlineItem], options: DecodeConfig, glossary: Glossary | None
     ) -> list[InlineTranslation]:
         """The way of texts with inline codes: from the memory whole, otherwise through lines."""
-        memory = self._memory_of_pair
         recalled = None
-        if memory is not None:
+        if (memory := self._memory_of_pair) is not None:
             recalled = [recall_text(memory, item.text, item.patterns, item.max_length, options) for item in items]
         return translate_inline(
             items,

@@ -3,6 +3,7 @@
 import io
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from documents.pdfs import Line, pdf, prose
 from documents.splicing import REQUEST, opened, texts
 from dragoman.documents.office import pdf as module
 from dragoman.documents.office import pdf_paragraphs, pdf_text
-from dragoman.errors import DataError
+from dragoman.errors import DataError, ResourceError
 from dragoman.text.words.inline import InlineText
 
 FIRST = [
@@ -159,6 +160,13 @@ def test_what_unpacks_without_end_ends(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(DataError, match="too much memory"):
         opened(path)
+
+
+def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, module.__name__)
+    monkeypatch.setitem(sys.modules, "pdfminer", None)
+    with pytest.raises(ResourceError, match=r"PDF: needs pdfminer; pip install 'dragoman\[documents\]'"):
+        opened(manual(tmp_path))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("lxml")
 pytest.importorskip("ruamel.yaml")
 pytest.importorskip("pdfminer")
+pytest.importorskip("fluent.syntax")
 
 import dragoman
 from documents.packages import archive, office

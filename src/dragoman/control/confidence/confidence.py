@@ -182,7 +182,13 @@ def with_doubts(translation: Translation, learned: Confidence) -> Translation:
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     """`count` random translations of each line, of the model's own distribution."""
     sampling = {"method": "sample", "n_best": count, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
-    nothing_else = {"token_scores": False, "alignment": False, "confidence": False, "confidence_samples": 0}
+    nothing_else = {
+        "token_scores": False,
+        "alignment": False,
+        "confidence": False,
+        "doubtful": False,
+        "confidence_samples": 0,
+    }
     drawn = sample(options.model_copy(update=sampling | nothing_else))
     return [[candidate.text for candidate in translation.candidates] for translation in drawn]
 

@@ -18,7 +18,7 @@ lines, which one expression recognises, have nothing of this.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -96,6 +96,12 @@ class Reader:
         scripts = scripts_of_language(source)
         of_target = scripts_of_language(target) if target else frozenset[str]()
         return cls(tokenizer, scripts, of_target, divides, everyday(scripts))
+
+    def prepare_all(self, lines: Iterable[Line], options: DecodeConfig) -> None:
+        """Prepare the lines that need it; most have nothing to copy."""
+        for line in lines:
+            if options.keep or not self.everyday.fullmatch(line.source):
+                self.prepare(line, options)
 
     def prepare(self, line: Line, options: DecodeConfig) -> None:
         """Give a line its frame, its text for the model, and what is hidden from that."""

@@ -37,7 +37,7 @@ _SYNTAX = {"{": ("\ue0f0", "&#123;"), "}": ("\ue0f1", "&#125;"), "<": ("\ue0f2",
 
 
 @dataclass(slots=True)
-class _Masks:
+class _MdxMasks:
     """What is masked, by its number: a whole text, or the name of a tag."""
 
     texts: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Masks:
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The texts of an MDX file. Raises DataError with the line for an expression that does not end."""
-    decoded, masks = decode(path, path.read_bytes()), _Masks()
+    decoded, masks = decode(path, path.read_bytes()), _MdxMasks()
     if re.search(r"<!--mdx|</?mdx-|[\ue0f0-\ue0f2]", decoded.text):
         raise DataError(f"{path}: has tags or comments that begin with mdx, or private characters; rename them")
     masked = _masked(path, decoded.text, masks)
@@ -139,7 +139,7 @@ def _without_syntax(inline: InlineText) -> InlineText:
     return replace(inline, text=text)
 
 
-def _masked(path: Path, text: str, masks: _Masks) -> str:
+def _masked(path: Path, text: str, masks: _MdxMasks) -> str:
     front, _ = markdown.front_matter(text)
     at = sum(len(line) for line in text.splitlines(keepends=True)[:front])
     parts, first = [text[:at]], at

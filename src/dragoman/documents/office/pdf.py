@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import pdfminer  # noqa: F401  # read in another process: where it is missing, loading this module says so
+
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.splice import check_letters
 from dragoman.documents.markup import markdown
@@ -71,8 +73,6 @@ def read(path: Path, options: DocumentOptions) -> Document:
 
 def _extracted(path: Path) -> dict[str, Any]:
     """What `pdf_text` says of a file."""
-    import pdfminer  # noqa: F401  # missing: an error of this process, which names the extra
-
     command = [sys.executable, "-c", _PROGRAM, str(path.resolve())]
     environment = {**os.environ, "PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1"}
     limit = 8 * seconds_for(path.stat().st_size)

@@ -67,10 +67,10 @@ def documents_of(request: Request) -> Documents:
 
 async def upload(
     call: ServiceCall,
-    request_of: Callable[[dict[str, str]], DocumentRequest],
+    request_of: Callable[[dict[str, str], str], DocumentRequest],
     unknown_format: int = 400,
 ) -> Uploaded:
-    """The document of an upload in the queue; `request_of` reads the fields.
+    """The document of an upload in the queue; `request_of` reads the fields and the file's name.
 
     Raises Problem, of the status `unknown_format` where the name is of none that is known.
     """
@@ -86,7 +86,7 @@ async def upload(
         sent_keys = [came.fields.pop(name, "") for name in ("api_key", "auth_key")]
         call = await with_key(call, next(filter(None, sent_keys), ""))
         incoming.sender = call.sender
-        request = request_of(came.fields)
+        request = request_of(came.fields, came.file.name)
         model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
         request = request.model_copy(update={"model": model})
         try:

@@ -250,9 +250,9 @@ async def _finished(call: ServiceCall, document: StoredDocument) -> None:
         leaving.cancel()
 
 
-def _document_request(form: dict[str, str]) -> DocumentRequest:
+def _document_request(form: dict[str, str], name: str) -> DocumentRequest:
     """Raises Problem."""
-    for name in ("source", "target"):
-        if not form.get(name):
-            raise malformed(f"Invalid request: missing {name} parameter")
+    for field in ("source", "target"):
+        if not form.get(field):
+            raise malformed(f"Invalid request: missing {field} parameter")
     return DocumentRequest(source=None if form["source"] == "auto" else form["source"], target=form["target"])

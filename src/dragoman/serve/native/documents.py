@@ -163,14 +163,14 @@ def _done(document: StoredDocument) -> StoredDocument:
     raise Problem(409, "not-ready", "The document is not translated yet", f"the document is {state}; ask again", 2)
 
 
-def _request(form: dict[str, str]) -> DocumentRequest:
+def _request(form: dict[str, str], name: str) -> DocumentRequest:
     """The request in the fields of a form. Raises Problem that names the one at fault."""
     fields: dict[str, Any] = {**form, "source": language_of(form.get("source"))}
-    for name in ("target", "model", "glossary_id"):
-        fields[name] = form.get(name) or None
-    for name in ("mark", "update"):
-        if name in form:
-            fields[name] = _truth(name, form[name])
+    for field in ("target", "model", "glossary_id"):
+        fields[field] = form.get(field) or None
+    for field in ("mark", "update"):
+        if field in form:
+            fields[field] = _truth(field, form[field])
     if "max_chars" in form:
         if not re.fullmatch("0*[1-9][0-9]{0,8}", form["max_chars"]):
             raise malformed("max_chars: give a number of at least 1")
