@@ -133,6 +133,8 @@ class LanguageCheck:
         """The warning about a line that is copied because it has no letter of its language."""
         if foreign := _foreign_letter(line, script_shares(line), self.source_scripts):
             yield self._foreign_source(foreign)
+        elif other := self._other_language(line):
+            yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
 
     def _foreign_source(self, letter: str) -> Flag:
         return Flag("script", f"the source is in {script_name(letter)} letters, not in those of {self.source}")

@@ -230,7 +230,8 @@ def _joined(line: Line, check: LanguageCheck | None) -> Translation:
         warnings += check.flags(text, [token for sentence in sentences for token in sentence.source], whole.text)
         if line.hidden and line.read is not None:  # words in other letters are among what is hidden
             warnings += [flag for flag in check.source_flags(line.read) if flag not in warnings]
-    if len(sentences) > len(line.counts):
+    columns = 1 + sum("\t" in gap for _, gap in line.frame.columns[:-1]) if line.frame else 1
+    if len(sentences) > columns:
         warnings.append(Flag("segmented", f"translated in {len(sentences)} parts"))
     return replace(whole, warnings=tuple(warnings)) if len(warnings) > len(whole.warnings) else whole
 

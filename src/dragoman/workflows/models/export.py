@@ -104,7 +104,7 @@ def export(
     the text, such as `ko-en`. An existing export is replaced only with `force`. Raises
     QualityError if the export translates worse than the model; nothing is written then.
     """
-    several = [model] if isinstance(model, str | PathLike) else [*model]
+    several: list[Any] = [*model] if isinstance(model, list | tuple) and model else [model]
     if to == "html":
         if output is None:
             raise ConfigError("output: name the file of the page, such as translator.html")
