@@ -53,6 +53,7 @@ def look(options: LookOptions) -> None:
     """
     from dragoman.cli.shared.loading import changes
     from dragoman.config.file import build_section
+    from dragoman.control.languages import LanguageCheck
     from dragoman.installed import resolve_model
     from dragoman.installed.opening import open_models
     from dragoman.translator import GLOSSARY
@@ -93,6 +94,10 @@ def look(options: LookOptions) -> None:
             f"dragoman: {len(inspection.source_ids)} tokens, but the model was trained on at most {longest}; "
             "`translate` would split the sentence"
         )
+    for flag in LanguageCheck(bundle.tokenizer, *inspection.languages).flags(
+        texts[0], inspection.source_ids, inspection.text
+    ):
+        say(f"dragoman: {flag.text}", style="yellow")
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if options.html:  # before anything is printed: who reads that may not read to its end
