@@ -278,6 +278,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         where = str(inside) if (inside / "bundle.json").exists() else "the folder that holds it"
         raise ModelError(f"{folder}: no bundle.json, so not a model; give {where}") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, PermissionError):
+            raise ModelError(f"{path}: cannot be read: {error.strerror}; let this user read it") from None
         raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
     if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:
         raise ModelError(f"{path}: format {manifest['format']}, this version reads {FORMAT}; update dragoman")

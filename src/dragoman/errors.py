@@ -20,6 +20,9 @@ import os
 from pathlib import Path
 from types import UnionType
 
+# The largest count: what libraries in C take.
+MOST = 2**31 - 1
+
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun, in messages: "1 pair", "2,000 pairs"."""
@@ -95,6 +98,8 @@ def check_count(name: str, value: object) -> None:
     """Raises ConfigError that names the argument `name`, unless its value is a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ConfigError(f"{name}: give a whole number above 0, not {value!r}")
+    if value > MOST:
+        raise ConfigError(f"{name}: give a whole number up to {MOST:,}, not {value:,}")
 
 
 def checked_path(name: str, value: object) -> Path:

@@ -29,7 +29,7 @@ class Score:
         return self.value
 
     def __str__(self) -> str:
-        """As sacreBLEU prints one: `BLEU = 40.4 [38.9, 41.8]`."""
+        """Name, value and interval, in the manner of sacreBLEU: `BLEU = 40.4 [38.9, 41.8]`."""
         interval = "" if math.isnan(self.low) else f" [{self.low:.1f}, {self.high:.1f}]"
         return f"{self.name} = {self.value:.1f}{interval}"
 

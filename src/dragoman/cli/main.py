@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -45,6 +46,8 @@ COMPILER = ("torch._dynamo.", "torch._inductor.")
 LONGEST_NAME = 1000
 # Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
+# Options whose value is the name of a file or a folder.
+NAMES = ("-m", "--model", "-i", "--input", "-o", "--output", "--base")
 # Modules that a base install lacks, and the extra that brings them.
 EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | dict.fromkeys(
     ("ray", "grpc", "grpc_reflection"), "ray"
@@ -64,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _use_utf8()
     try:
         _check_working_folder()
+        _refuse_empty_names(words)
         # Not typer's own runner, which swallows Ctrl-C and treats a closed pipe as a failure.
         command = _command()
         with command.make_context("dragoman", words) as context:
@@ -103,6 +107,14 @@ def _check_working_folder() -> None:
         os.getcwd()
     except FileNotFoundError:
         raise DragomanError("the working folder was deleted; change to another folder and try again") from None
+
+
+def _refuse_empty_names(words: Sequence[str]) -> None:
+    """Raise ConfigError for `-m ""`, an unset variable as a rule: an empty path would be the current folder."""
+    end = list(words).index("--") if "--" in words else len(words)
+    for flag, value in pairwise(words[:end]):
+        if flag in NAMES and not value:
+            raise ConfigError(f"{flag}: the name is empty; give one, or leave the option out")
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
@@ -150,10 +162,14 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         cause = str(error).strip().partition("\n")[0]
         remedy = "install what PyTorch's compiler lacks, or leave the key out"
         return f"train.compile: {cause}; {remedy}", ConfigError.exit_code
+    if isinstance(error, UnicodeEncodeError) and error.encoding in (sys.getfilesystemencoding(), "ascii"):
+        name = error.object[error.start : error.end]
+        return f"{name}: cannot be a name in this locale; set LC_ALL=C.UTF-8, or PYTHONUTF8=1", ConfigError.exit_code
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
         return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code
     if isinstance(error, OSError) and error.strerror:  # failed downloads have no strerror
-        return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
+        remedy = "; let this user read and write it, or choose another" if isinstance(error, PermissionError) else ""
+        return f"{error.filename or 'stdout'}: {error.strerror}{remedy}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own errors about arguments
         path = str(getattr(getattr(error, "ctx", None), "command_path", ""))  # begins with that of the program
         command = " ".join(["dragoman", *path.split()[1:]])
@@ -163,7 +179,7 @@ def _line_for(error: BaseException) -> tuple[str, int]:
 
 def _argument_fault(message: str) -> str:
     """What is wrong with the arguments, and what may help."""
-    message = plain_cause(message).replace("': input should", "': should", 1)
+    message = plain_cause(message.replace("Value error, ", "")).replace("': input should", "': should", 1)
     if re.match(r"No such option: -\d", message):
         return f"{message.rstrip('.')}; text that begins with a dash goes after --"
     return message

@@ -247,6 +247,6 @@ def _did_you_mean(loc: Sequence[str | int], architecture: str) -> str:
         elif isinstance(part, str):
             section = section_in(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
-    if close := difflib.get_close_matches(str(loc[-1]), known, n=1):
+    if close := difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.65):
         return f"; did you mean {_dotted([*loc[:-1], *close])}?"
     return f"; known here: {', '.join(known)}"

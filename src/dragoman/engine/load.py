@@ -55,6 +55,8 @@ def load_engine(
     if engine not in ("auto", "torch"):
         raise ConfigError(f"engine {engine!r}: choose one of: {ENGINES}")
     for other in others:
+        _refuse_in_ensemble(other, bundle)
+    for other in others:
         if _vocabularies(other) != _vocabularies(bundle):
             raise ModelError(
                 f"{other.folder}: its vocabulary is not that of {bundle.folder}; the models of an ensemble share theirs"
@@ -71,6 +73,22 @@ def load_engine(
         shortlist=shortlist,
         language_model=load_language_model(language_model, bundle),
     )
+
+
+def _refuse_in_ensemble(other: Bundle, first: Bundle) -> None:
+    """Raise ModelError unless `other` can be one of an ensemble with `first`."""
+    names, expected = ([pair.name for pair in bundle.config.project.all_pairs] for bundle in (other, first))
+    if names != expected:
+        raise ModelError(
+            f"{other.folder}: translates {', '.join(names)}, and {first.folder} {', '.join(expected)}; the models of "
+            "an ensemble translate the same languages"
+        )
+    for bundle in (first, other):
+        if not bundle.has_weights:
+            raise ModelError(
+                f"{bundle.folder}: has exports alone, and an ensemble needs the weights of each model; give -m once, "
+                "or models with weights"
+            )
 
 
 def _vocabularies(bundle: Bundle) -> tuple[bytes, bytes]:

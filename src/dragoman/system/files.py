@@ -338,6 +338,10 @@ def _remove_stale(path: Path) -> None:
                 _remove(other)
 
 
+# A random name of `_partial_files`, which no message has: the file that it becomes is meant.
+_PARTIAL = re.compile(r"\.(.+)\.[0-9a-f]{8}\.partial")
+
+
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
@@ -347,8 +351,10 @@ def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
         errno.ENOSPC: "free some space and try again",
         errno.EDQUOT: "free some of your quota and try again",
         errno.EACCES: "make the folder writable or choose another",
+        errno.EFBIG: "it is larger than the file system or a limit allows (`ulimit -f`); choose another folder",
         errno.EROFS: "the file system is read-only; choose another folder",
     }.get(error.errno or 0, "check the path")
+    path = path.with_name(_PARTIAL.sub(r"\1", path.name)) if path.name else path
     return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}{also}")
 
 

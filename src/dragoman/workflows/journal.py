@@ -77,7 +77,7 @@ def saved_work(stopped: Callable[[], str], saved: Callable[[], str]) -> Iterator
     try:
         yield
     except (KeyboardInterrupt, DragomanError) as error:
-        if isinstance(error, ResumeError) or not (remedy := saved()):
+        if isinstance(error, ResumeError) or not (remedy := saved()) or remedy in str(error):
             raise
         if isinstance(error, DragomanError):
             raise type(error)(f"{error}; {remedy}, continue with --resume") from error

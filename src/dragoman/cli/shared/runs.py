@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.cli.shared.console import print_json, program, say
-from dragoman.cli.shared.reports import plain
+from dragoman.cli.shared.reports import plain, shown
 from dragoman.config import RunConfig
 from dragoman.workflows.train.run_folder import original_overrides, output_of
 from dragoman.workflows.train.train import TrainResult
@@ -42,12 +42,13 @@ def resume_command(verb: str, arguments: Sequence[str], overrides: Sequence[str]
 
 def say_next(result: TrainResult, what: str, config: Path, commands: Sequence[str]) -> None:
     """Where the finished run's model is and the commands that follow: `commands` if it is of use, others if not."""
+    where = shown(str(result.model_path))
     if result.doubts:
-        say(f"\n{what} is in {result.model_path}, but it is of no use yet, see above. Next:")
+        say(f"\n{what} is in {where}, but it is of no use yet, see above. Next:")
         say(f"  {program()} data check {shlex.quote(str(config))}")
         say("  and, if the text is right, longer: the same command with --resume and a larger train.max_steps")
         return
-    say(f"\n{what} is in {result.model_path}. Next:")
+    say(f"\n{what} is in {where}. Next:")
     for command in commands:
         say(f"  {program()} {command}")
 

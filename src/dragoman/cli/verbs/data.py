@@ -85,7 +85,7 @@ def clean(
     source: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the cleaned files and the rejects.")],
     rest: TargetAndKeys = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the result is the same for any number.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes; none changes the result.")] = 1,
     ray: Annotated[bool, typer.Option("--ray", help="Run the rules under Ray Data, on the cluster it finds.")] = False,
     force: Force = False,
     as_json: Json = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first
+from dragoman.cli.shared.arguments import KEY, Json, OptionalModel, app, model_first
 from dragoman.errors import ConfigError
 
 
@@ -32,6 +32,8 @@ def distill(
     from dragoman.config.file import read_config
     from dragoman.workflows.train.distil import distill as run
 
+    if teacher is None and len(arguments) > 1 and KEY.match(arguments[1]):
+        raise ConfigError("distill: no teacher; give one with -m TEACHER")
     model, rest = model_first(teacher, arguments)
     if not rest:
         raise ConfigError("distill: needs a teacher and a configuration; give -m TEACHER CONFIG")

@@ -37,6 +37,8 @@ def init(
     path, (source, target) = project.config, project.pair
     if project.base:
         say(f"{base} has weights for translating only; {project.base} is a copy with weights to train, dequantised.")
+    if project.warning:
+        say(project.warning, style="yellow")
     if corpus:
         parts = ", ".join(f"{count:,} {part}" for part, count in project.parts.items())
         say(f"{path} is written, and the text is split into {folder}/data ({parts} pairs).")

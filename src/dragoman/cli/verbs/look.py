@@ -68,6 +68,7 @@ def look(options: LookOptions) -> None:
     """
     from dragoman.cli.shared.loading import changes
     from dragoman.config.file import build_section
+    from dragoman.control.languages import LanguageCheck
     from dragoman.installed.opening import open_models
     from dragoman.translator import GLOSSARY
 
@@ -102,6 +103,9 @@ def look(options: LookOptions) -> None:
     inspections = [
         inspect_bundle(bundle, network, sentence, options.target, search, options.to) for sentence in sentences
     ]
+    check = LanguageCheck(bundle.tokenizer, *inspections[0].languages)
+    for flag in check.flags(inspections[0].source, inspections[0].source_ids, inspections[0].text):
+        say(f"dragoman: {flag.text}", style="yellow")
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if options.html:  # before anything is printed: who reads that may not read to its end

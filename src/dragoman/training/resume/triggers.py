@@ -33,7 +33,7 @@ class Triggers:
         if step >= train.total_steps:
             return f"{counted(train.total_steps, 'step')} done"
         if train.max_minutes and clock >= 60 * train.max_minutes:
-            return f"{train.max_minutes:g} minutes used"
+            return f"{train.max_minutes:g} {'minute' if train.max_minutes == 1 else 'minutes'} used"
         if train.patience and bad_validations >= train.patience:
             return f"no better {train.watch} in {train.patience} validations"
         return None

@@ -12,8 +12,9 @@ from dragoman.data.corpus.tmx import read_tmx
 from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
-from dragoman.system.files import atomic_file, refuse_existing, storage_error
+from dragoman.system.files import atomic_file, refuse_existing
 
+ENDINGS = (".tmx", ".tmx.gz", ".tmx.zst", ".po", ".pot", ".xlf", ".xliff", ".mxliff", ".sdlxliff")
 # By the names of formats.
 BILINGUAL = ("gettext PO", "XLIFF")
 
@@ -63,6 +64,8 @@ def bilingual_pairs(path: Path, request: DocumentOptions) -> Iterator[tuple[str,
     if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(".tmx"):
         yield from ((pair.source, pair.target) for pair in read_tmx(path, request.source, request.target))
         return
+    if path.is_file() and not path.name.lower().endswith(ENDINGS):
+        raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po or .xliff files")
     kind = kind_of(path)
     if kind.name not in BILINGUAL:
         raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po or .xliff files")
@@ -74,4 +77,4 @@ def bilingual_pairs(path: Path, request: DocumentOptions) -> Iterator[tuple[str,
             if unit.existing is not None and (unit.location, unit.source.text) not in unfinished:
                 yield " ".join(unit.source.text.split()), " ".join(unit.existing.text.split())
     except OSError as error:
-        raise storage_error(path, error) from None
+        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path") from None

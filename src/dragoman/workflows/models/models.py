@@ -127,6 +127,8 @@ def pack_model(
     (bundle,) = open_models([model], base)
     if str(path) == "-" or is_special(path):
         raise ConfigError(f"{path}: a packed model is a file; give its name, e.g. {bundle.manifest['name']}{PACKED}")
+    if bundle.folder.resolve() in path.resolve().parents:
+        raise ConfigError(f"{path}: is inside the model, which would then hold itself; choose another folder")
     if not force and not path.is_dir():  # writing will tell that it is one
         refuse_existing([path])
     with atomic_file(path) as file:

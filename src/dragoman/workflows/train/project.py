@@ -39,6 +39,8 @@ class Project:
     pair: tuple[str, str]
     parts: Mapping[str, int] = field(default_factory=dict)
     """Pairs of each part of the text, if it was given."""
+    warning: str = ""
+    """What may not be as intended."""
     base: Path | None = None
     """The copy, with weights, of a base model that has none; None for others."""
 
@@ -92,7 +94,18 @@ def init_project(
         for each in new:
             each.rmdir()
         raise
-    return Project(path, languages, parts, copy)
+    return Project(path, languages, parts, _other_languages(base, languages) if base else "", copy)
+
+
+def _other_languages(base: Bundle, languages: tuple[str, str]) -> str:
+    """A warning if fine-tuning begins with a model of other languages; empty if not."""
+    known = {pair_name(pair.source, pair.target) for pair in base.config.project.all_pairs}
+    if pair_name(*languages) in known:
+        return ""
+    return (
+        f"{base.folder} translates {', '.join(sorted(known))}, and this project {pair_name(*languages)}: it begins "
+        "with a model of other languages, and with its pieces"
+    )
 
 
 def _directions(languages: tuple[str, str], both: bool) -> dict[str, str]:
@@ -138,7 +151,7 @@ def _tuning_keys(base: Bundle, copy: Path | None, languages: tuple[str, str], pa
     rate = PEAK * (base.config.model.d_model * PEAK_WARMUP) ** -0.5
     return {
         "base": folder,
-        "start_from": json.dumps(str(folder.resolve()), ensure_ascii=False),
+        "start_from": json.dumps("base" if copy else str(folder.resolve()), ensure_ascii=False),
         "pairs": _pairs_of(base, languages),
         "license": json.dumps(base.config.project.license, ensure_ascii=False),
         "max_length": base.config.data.max_length,

@@ -277,7 +277,7 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
 
 
 def latest_progress(checkpoints: Path) -> RunProgress:
-    """That of the latest checkpoint whose note can be read. Raises ModelError if there is none."""
+    """The progress of the latest checkpoint whose note can be read. Raises ModelError if there is none."""
     *earlier, latest = resumable_steps(checkpoints)
     for step in (latest, *reversed(earlier)):
         with suppress(ModelError):

@@ -40,7 +40,10 @@ def glossary(
         terms = terms.glossary(bundle.config.project.source, bundle.config.project.target)
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in terms.entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})
-    say(f"{folder}: attached a glossary of {counted(len(rows), 'term')}")
+    done = (
+        f"attached a glossary of {counted(len(rows), 'term')}" if rows else "it has no glossary now: this one is empty"
+    )
+    say(f"{folder}: {done}")
 
 
 @model_app.command("show")
@@ -253,7 +256,7 @@ def confidence(
     samples: Annotated[
         int, typer.Option(min=0, help="Random translations of each line, whose agreement is learned from too.")
     ] = 8,
-    lines: Annotated[int, typer.Option(min=1, help="Maximum number of lines to learn from.")] = 2000,
+    lines: Annotated[int, typer.Option(min=100, help="Maximum number of lines to learn from.")] = 2000,
     as_json: Json = False,
 ) -> None:
     """Learn how probable it is that a person accepts a translation.
