@@ -31,7 +31,7 @@ export const forgetKept = () => useKept(null);
 async function loadKept() {
   if (!has("/v1/glossaries")) return;
   stored = (await call("v1/glossaries").catch(() => null))?.glossaries ?? [];
-  write();
+  byId("glossary-service")?.replaceWith(kept(...here())); // the form stays: somebody types in it
 }
 
 // Keep the terms of a file on the service, and use them.
@@ -65,7 +65,7 @@ function kept(source, target) {
     el("option", { value: "" }, t("glossary_none")), fits.map((one) => el("option", { value: one.id }, one.name)));
   select.value = chosen;
   const file = el("input.hidden", { type: "file", id: "glossary-file", accept: ".tsv,.csv,.tbx,.txt", onchange: openFile });
-  return el("p.row", {},
+  return el("p.row", { id: "glossary-service" },
     fits.length ? el("label", { for: "glossary-kept" }, t("glossary_service")) : null, fits.length ? select : null,
     chosen ? iconButton("bin", t("remove", { what: fits.find((one) => one.id === chosen).name }), () => removeKept(chosen)) : null,
     file, el("label.button.quiet", { for: "glossary-file" }, t("glossary_file")));
