@@ -1,6 +1,7 @@
 """Text with inline codes → its translation with the same codes.
 
-Each line of a text, and each part of one between tabs, is translated by itself, without its codes; line breaks, tabs, and white space at the ends of lines, stay.
+Each line of a text, and each part of one between tabs, is translated by itself, without its codes; line breaks, tabs,
+and white space at the ends of lines, stay.
 A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
 each code is placed within the translation of its own sentence (`control.inline.placement`); only a sentence with codes
 inside costs scorings. What is protected has to be in the translation as often as in the source
