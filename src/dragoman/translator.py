@@ -468,7 +468,9 @@ class Translator:
         memory = self._memory_of_pair
         recalled = None
         if memory is not None:
-            recalled = [recall_text(memory, item.text, item.patterns, item.max_length, options) for item in items]
+            recalled = [
+                recall_text(memory, item.text, self.language, item.patterns, item.max_length, options) for item in items
+            ]
         return translate_inline(
             items,
             lambda lines, changes: self._translate(lines, change_options(options, changes), glossary),
