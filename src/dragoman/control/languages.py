@@ -129,12 +129,20 @@ class LanguageCheck:
         self.tokenizer, self.source, self.target = tokenizer, source, target
         self.source_scripts, self.target_scripts = scripts_of_language(source), scripts_of_language(target)
 
+    def source_flags(self, line: str) -> Iterator[Flag]:
+        """The warning about a line that is copied because it has no letter of its language."""
+        if foreign := _foreign_letter(line, script_shares(line), self.source_scripts):
+            yield self._foreign_source(foreign)
+
+    def _foreign_source(self, letter: str) -> Flag:
+        return Flag("script", f"the source is in {script_name(letter)} letters, not in those of {self.source}")
+
     def flags(self, line: str, ids: Iterable[int], translation: str) -> Iterator[Flag]:
         """The warnings about a line and its translation, at most one for each."""
         text = normalise(line)
         shares = script_shares(text)
         if foreign := _foreign_letter(text, shares, self.source_scripts):
-            yield Flag("script", f"the source is in {script_name(foreign)} letters, not in those of {self.source}")
+            yield self._foreign_source(foreign)
         elif self._is_unknown(text, ids):
             yield NO_TOKENS
         elif other := self._other_language(text):

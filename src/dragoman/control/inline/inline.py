@@ -1,12 +1,11 @@
 """Text with inline codes → its translation with the same codes.
 
 Each line of a text, and each part of one between tabs, is translated by itself, without its codes; line breaks, tabs,
-and white space at the ends of lines, stay.
-A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
-each code is placed within the translation of its own sentence (`control.inline.placement`); only a sentence with codes
-inside costs scorings. What is protected has to be in the translation as often as in the source
-(`control.placeholders.repair`); the last check is of the whole text that is returned
-(`control.faults.faults`).
+and white space at the ends of lines, stay. A line without letters is copied. A line with codes inside is translated
+sentence by sentence, as any line is, so that each code is placed within the translation of its own sentence
+(`control.inline.placement`); only a sentence with codes inside costs scorings. What is protected has to be in the
+translation as often as in the source (`control.placeholders.repair`); the last check is of the whole text that is
+returned (`control.faults.faults`).
 
 **A limit of characters**: a translation that has to be shorter is searched again, for another hypothesis and then with
 a limit on the tokens, which may cut a sentence off. A hypothesis found under one counts only if the model itself would
@@ -127,7 +126,9 @@ def _searched(
         translated = translate(flat, {})
         shortened = shorten(translated, list(_limits(items, segments, translated)), search)
         pairs = zip(shortened, flat, strict=True)
-        return [respelled(translation, options, line.patterns, line.literals) for translation, line in pairs]
+        return [
+            respelled(translation, options, line.patterns, line.literals, line.languages) for translation, line in pairs
+        ]
 
     return [
         list(_parts(item.text.text, [(*segment, part) for segment, part in zip(of_item, translations, strict=True)]))
@@ -140,7 +141,7 @@ def _line(item: InlineItem, part: Span) -> Line:
     text = item.text
     inside = [span for span in text.protected if part.begin <= span[0] and span[1] <= part.end]
     literals = tuple(dict.fromkeys(text.text[slice(*span)] for span in inside))
-    return Line(text.text[slice(*part)], "", item.patterns, literals)
+    return Line(text.text[slice(*part)], "", item.patterns, literals, keeps_entities=True)
 
 
 def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]]:

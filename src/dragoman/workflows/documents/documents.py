@@ -55,6 +55,8 @@ class DocumentsResult:
     """Pieces of text in all documents that were written."""
     flagged: int
     """Units that a person should look at."""
+    doubtful: int
+    """Of them, those that have no fault but are probably wrong."""
     seconds: float
     units_kept: int = 0
     """Units whose earlier translation was kept (`update`)."""
@@ -204,6 +206,7 @@ def run_documents(
         tuple(work.failures),
         sum(file.units for file in files),
         sum(file.flagged for file in files),
+        sum(file.doubtful for file in files),
         time.monotonic() - started,
         sum(file.units_kept for file in files),
         sum(file.units_replaced for file in files),

@@ -7,7 +7,7 @@ before it gets its name.
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
-from dragoman.translation import Translation
+from dragoman.translation import NO_FAULTS, Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
@@ -45,6 +45,9 @@ class TranslatedDocument:
     target: Path
     units: int
     flagged: int
+    """Units that a person should look at."""
+    doubtful: int = 0
+    """Of them, those that have no fault but are probably wrong."""
     characters: int = 0
     """Of the source: those of all its units."""
     units_kept: int = 0
@@ -268,18 +271,18 @@ class DocumentWork:
             for unit, finished in self._translations(job, document)
         )
         self.journal.add_file(job.target, rows)
-        done = TranslatedDocument(
-            source.path, job.target, job.units, len(rows), job.characters, job.units_kept, replaced
-        )
+        doubtful = sum(all(kind in NO_FAULTS for kind, _ in row.why) for row in rows)
+        sizes = {"characters": job.characters, "units_kept": job.units_kept, "units_replaced": replaced}
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), doubtful, **sizes)
         self.files.append(done)
 
     def _write_texts(self, path: Path, job: DocumentJob, document: Document) -> Collection[int]:
         """Write a document; the numbers of the units that stay, because the file would be wrong with them."""
-        texts = partial(self._texts, job, document)
+        texts, request = partial(self._texts, job, document), replace(self.request, suffix=job.target.suffix.lower())
         try:
-            write_checked(path, job.source.kind, self.request, document, texts)
+            write_checked(path, job.source.kind, request, document, texts)
         except UnreadableTranslation:
-            return write_readable(path, job.source.kind, self.request, document, list(texts()))
+            return write_readable(path, job.source.kind, request, document, list(texts()))
         return ()
 
     def _texts(self, job: DocumentJob, document: Document) -> Iterator[InlineText]:
