@@ -478,7 +478,7 @@ class Translator(AbstractContextManager["Translator"]):
         """The way of texts with inline codes: from the memory whole, otherwise through lines."""
         recalled = None
         if (memory := self._memory_of_pair) is not None:
-            recalled = [recall_text(memory, item.text, item.patterns, item.max_length, options) for item in items]
+            recalled = [recall_text(memory, x.text, self.language, x.patterns, x.max_length, options) for x in items]
         return translate_inline(
             items,
             lambda lines, changes: self._translate(lines, change_options(options, changes), glossary),

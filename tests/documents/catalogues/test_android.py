@@ -130,3 +130,11 @@ def test_a_tag_around_the_whole_translation_is_no_damage(tmp_path: Path) -> None
     codes = tuple(type(code)(at, code.kind, code.name) for at, code in zip((0, 3), units[0].source.codes, strict=True))
     texts = [InlineText("멈추", codes), *[None] * (len(units) - 1)]
     assert '<string name="dont">"<b>멈추</b>"</string>' in written(document, texts)
+
+
+def test_a_tag_with_an_escape_before_it_is_a_tag(tmp_path: Path) -> None:
+    content = r'<resources><string name="a"><![CDATA[<b>Hello %s\</b>, open \<i>it\</i>.]]></string></resources>'
+    document = opened(tmp_path, content)
+    (unit,) = document.units
+    result = written(document, [InlineText(unit.source.text.upper(), unit.source.codes, unit.source.protected)])
+    assert r"<![CDATA[<b>HELLO %S\</b>, OPEN \<i>IT\</i>.]]>" in result

@@ -110,3 +110,23 @@ def test_only_arguments_with_formats_make_a_message_complex() -> None:
     assert is_complex("{n,plural,one{a}other{b}}")
     assert is_complex("on {d, date}")
     assert not any(map(is_complex, ["{name}", "{a, b}", "{{count}}", "${x}", "a, plural, b"]))
+
+
+def test_choices_are_units_of_their_own() -> None:
+    message = "You have {0,choice,0#no files|1#one file|1<{0,number} files in {1,choice,0#it|1#them}} here"
+    assert units(message) == [
+        ("", "You have {0} here"),
+        ("0 0#", "no files"),
+        ("0 1#", "one file"),
+        ("0 1<", "{0,number} files in {1}"),
+        ("0 1< 1 0#", "it"),
+        ("0 1< 1 1#", "them"),
+    ]
+    new = translate(message, "여기 {0}", "파일|없음", "하나", "{1}에 {0,number}개", "가", "나")
+    assert new == "여기 {0,choice,0#파일/없음|1#하나|1<{1,choice,0#가|1#나}에 {0,number}개}"
+
+
+@pytest.mark.parametrize("message", ["{0,choice,none}", "{0,choice,0#a", "{0,choice,0#it's|1#b}"])
+def test_what_is_no_choice_is_refused(message: str) -> None:
+    with pytest.raises(ValueError, match=r"choice|argument"):
+        parse(message)

@@ -1,5 +1,6 @@
 """reStructuredText: what is written is the same tree with other text; nothing is included and no raw text is read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,17 @@ def test_pages_of_other_people(tmp_path: Path, path: Path) -> None:
     document = check_laws(path)
     again = opened(tmp_path / path.name, written(document, louder))
     assert len(texts(again)) == len(texts(document))
+
+
+def test_links_may_have_the_same_text_unless_something_refers_to_them(tmp_path: Path) -> None:
+    page = (
+        "Open `this page <a.html>`_ now.\n\nOpen `that page <b.html>`_ now.\n\n"
+        "See `a name <c.html>`_ and `a name`_ too.\n"
+    )
+    document = opened(tmp_path / "a.rst", page)
+    first, _, last = (unit.source for unit in document.units)
+    codes = tuple(replace(code, position=0 if code.kind == "open" else 2) for code in first.codes)
+    result = written(document, lambda text: last if text == last else InlineText("이것 열기", codes)).decode()
+    assert "`이것 <a.html>`__ 열기\n\n`이것 <b.html>`__ 열기\n" in result
+    assert "`a name <c.html>`_ and `a name`_" in result
+    assert not document.remarks

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,11 +78,11 @@ def test_a_sentence_over_several_cues_is_one_unit(tmp_path: Path) -> None:
     path.write_text(SRT)
     document = check_laws(path)
     # The first cue has a tag in its sentence, so that it is a unit by itself.
-    assert texts(document) == ["Once upon a time there was a king,", "who had no crown, but a dog.", "- Who?\n- He."]
+    assert texts(document) == ["Once upon a time there was a king,", "who had no crown, but a dog.", "Who?\nHe."]
     assert [unit.location for unit in document.units] == ["line 3", "line 8", "line 16"]
     new = {
         "who had no crown, but a dog.": "그는 왕관이 없었지만, 개는 있었습니다.",
-        "- Who?\n- He.": "- 누구?\n- 그.",
+        "Who?\nHe.": "누구?\n그.",
     }
     result = replaced(document, new).decode()
     assert "\n그는 왕관이 없었지만,\n\n3\n" in result
@@ -192,3 +193,23 @@ def test_limits_are_those_of_the_language_by_each_of_its_tags() -> None:
     for tags in ("zh zh-Hant zh_TW cmn", "ko kor ko-KR", "no nb nn", "he iw", "id in", "pt pt-BR", "sr sr-Latn"):
         assert len({limits_of(tag) for tag in tags.split()}) == 1
     assert limits_of("zh-TW") != limits_of("nb")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("- Yes.\n- No.", ["Yes.\nNo."]),
+        ("-Yes.\n\u2013 No.", ["Yes.\nNo."]),
+        ("\u2014Yes.", ["Yes."]),
+        ("\u266a Close the window \u266a", ["Close the window"]),
+        (">> Hello.\n>> Hi.", ["Hello.\nHi."]),
+        ("It is\n-5 degrees.", ["It is\n-5 degrees."]),
+    ],
+)
+def test_marks_of_speakers_and_songs_are_no_text(tmp_path: Path, lines: str, expected: list[str]) -> None:
+    path = tmp_path / "a.srt"
+    path.write_text(f"1\n00:00:01,000 --> 00:00:02,500\n{lines}\n", encoding="utf-8")
+    document = check_laws(path)
+    assert texts(document) == expected
+    result = written(document, lambda text: replace(text, text=text.text.replace("o", "0"))).decode()
+    assert result == path.read_text(encoding="utf-8").replace("o", "0")

@@ -412,3 +412,42 @@ def test_what_is_in_the_target_language_already_and_other_letters_are_no_other_l
     (tmp_path / "c.txt").write_text(FRENCH, encoding="utf-8")
     run([tmp_path / "c.txt"], tmp_path / "d.txt", by, force=True)
     assert (tmp_path / "d.txt").exists()
+
+
+XLIFF = (
+    '<xliff version="1.2"><file original="a" source-language="en" target-language="de" datatype="x"><body>'
+    "<trans-unit id='1'><source>{}</source></trans-unit></body></file></xliff>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.po", 'msgid ""\nmsgstr ""\n\nmsgid "You have {n, plural, one {# file} other {# files}}."\nmsgstr ""\n',
+         "YOU HAVE {n, plural, one {# FILE} other {# FILES}}."),
+        ("a.po", 'msgid ""\nmsgstr ""\n\n#, python-brace-format\nmsgid "{n, plural, one {# file} other {# files}}"\n'
+         'msgstr ""\n', "{n, plural, one {# FILE} other {# FILES}}"),
+        ("a.xlf", XLIFF.format('{N, plural, =1 {one <x id="a"/> file} other {<g id="b">many</g> files}}'),
+         '{N, plural, =1 {ONE <x id="a"/> FILE} other {<g id="b">MANY</g> FILES}}</target>'),
+        ("strings.xml", '<resources><string name="a">{g, select, male {his} other {their}}</string></resources>',
+         "{g, select, male {HIS} other {THEIR}}"),
+        ("a.csv", 'key,en\na,"{n,choice,0#no files|1#one file}"\n', "{n,choice,0#NO FILES|1#ONE FILE}"),
+        ("a.strings", '"a" = "{n, plural, other {# files}}";', "{n, plural, other {# FILES}}"),
+        ("a.yml", 'a: "{n, plural, other {# files}}"\n', "{n, plural, other {# FILES}}"),
+        ("a.properties", "a={0,choice,0#no files|1#one file|1<{0} files}\n",
+         "{0,choice,0#NO FILES|1#ONE FILE|1<{0} FILES}"),
+    ],
+)  # fmt: skip
+def test_messages_are_alike_in_every_format(tmp_path: Path, name: str, content: str, expected: str) -> None:
+    (tmp_path / name).write_text(content)
+    (tmp_path / "out").mkdir()
+    result = run([tmp_path / name], tmp_path / "out" / name)
+    assert expected in (tmp_path / "out" / name).read_text()
+    assert not result.flagged
+
+
+def test_a_message_that_cannot_be_read_stays_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("{n, plural, one {a file} other {files}\nOpen it\n")
+    result = run([tmp_path / "a.txt"], tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_text() == "{n, plural, one {a file} other {files}\nOPEN IT\n"
+    assert result.flagged == 1

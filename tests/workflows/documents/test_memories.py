@@ -219,3 +219,13 @@ def test_wrong_requests_are_named(tmp_path: Path, database: Path, translator: Tr
     dragoman.add_to_memory(database, [tmp_path / "m.tsv"], source="en", target="de")
     with pytest.raises(ConfigError, match=r"m\.db: has en-de, en-ko; choose a pair with --from and --to"):
         dragoman.export_memory(database, tmp_path / "all.tmx")
+
+
+def test_a_text_whose_sentences_are_all_in_the_memory_takes_them(tmp_path: Path, translator: Translator) -> None:
+    (tmp_path / "m.tsv").write_text(
+        "Open the file.\t파일을 여세요!\nClose the window.\t창을 닫으세요!\n", encoding="utf-8"
+    )
+    (tmp_path / "a.txt").write_text("Open the file. Close the window.\n")
+    result = dragoman.translate_documents(translator, tmp_path / "a.txt", tmp_path / "b.txt", memory=tmp_path / "m.tsv")
+    assert (tmp_path / "b.txt").read_text(encoding="utf-8") == "파일을 여세요! 창을 닫으세요!\n"
+    assert result.from_memory == 1

@@ -5,6 +5,7 @@ placeholder is left to the engine, and so is one with adapted numbers that diffe
 """
 
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Languages, Requirements, checked, inline_flags
@@ -12,8 +13,10 @@ from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.control.search.sentences import LINE_BREAK, Line
 from dragoman.errors import ConfigError
 from dragoman.memory import Memory, MemoryMatch
+from dragoman.text.segment import sentences
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language
+from dragoman.text.words.normalise import normalise
 from dragoman.translation import Candidate, Translation
 
 
@@ -54,16 +57,38 @@ def _recalled(memory: Memory, source: str, options: DecodeConfig, languages: Lan
 
 
 def recall_text(
-    memory: Memory, text: InlineText, patterns: Sequence[str] | None, max_length: int | None, options: DecodeConfig
+    memory: Memory,
+    text: InlineText,
+    language: str,
+    patterns: Sequence[str] | None,
+    max_length: int | None,
+    options: DecodeConfig,
 ) -> Translation | None:
-    """The translation of a text in the memory, without its codes; None also if it is too long or has other lines."""
-    match = memory.find(text.text) if text.text.strip() else None
+    """The translation of a text in the memory, or of all its sentences, without its codes.
+
+    None also if it is too long or has other lines.
+    """
+    match = (memory.find(text.text) or _by_sentences(memory, text.text, language)) if text.text.strip() else None
     if match is None or len(LINE_BREAK.findall(text.text.strip())) != len(LINE_BREAK.findall(match.target)):
         return None
     if max_length is not None and len(match.target) > max_length:
         return None
     kinds = {flag.kind for flag in inline_flags(text, match.target, patterns, options)}
     return _translation(text.text, match) if _is_usable(match, kinds) else None
+
+
+def _by_sentences(memory: Memory, text: str, language: str) -> MemoryMatch | None:
+    """The translations of the sentences of one line, joined, if the memory has all of them."""
+    if LINE_BREAK.search(text.strip()) or "\t" in text:
+        return None
+    parts = [part.strip() for part in sentences(normalise(text), language)]
+    if len(parts) < 2:
+        return None
+    matches = list(takewhile(lambda match: match is not None, map(memory.find, parts)))
+    known = [match for match in matches if match is not None]
+    if len(known) < len(parts):
+        return None
+    return MemoryMatch(min(match.score for match in known), text, " ".join(match.target for match in known))
 
 
 def _translation(source: str, match: MemoryMatch) -> Translation:

@@ -23,7 +23,7 @@ _XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
 _LISTS = ("plurals", "string-array", "array")
 _PART = re.compile(
     r"""(?P<cdata><!\[CDATA\[|\]\]>) | (?P<other><!--.*?-->|<\?.*?\?>)
-    | (?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
+    | \\?(?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
     | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*) | (?P<unicode>\\u[0-9A-Fa-f]{4})
     | (?P<escape>\\[^\r\n])
     | (?P<quote>") | (?P<text>(?:(?!\]\]>)[^<&\\"])+|.)""",

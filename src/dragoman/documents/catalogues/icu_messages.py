@@ -26,6 +26,19 @@ _LITERAL = "\ue000"
 _Token = tuple[str, str]
 
 
+_BRANCHES = re.compile(r"\{\s*[^\s{},#']+\s*,\s*(?:plural|select|selectordinal|choice)\s*,")
+_CHOICE = re.compile(r"\{\s*([^\s{},#']+)\s*,\s*choice\s*,")
+_LIMIT = re.compile(r"\s*[^#<\u2264{}|]{1,40}[#<\u2264]")
+_IN_CHOICE = re.compile(rf"\{{[^{{}}]*\}}|{ENTITY}")
+# Signs that divide a choice, and what a translation has in their place.
+_DIVIDING = str.maketrans({"|": "/", "{": "(", "}": ")", "'": "\u2019"})
+
+
+def has_branches(text: str) -> bool:
+    """Whether this is a message with an argument that has texts of its own for its values."""
+    return "{" in text and _BRANCHES.search(text) is not None
+
+
 def is_complex(text: str) -> bool:
     """Whether this is a message with an argument that has a format or branches."""
     return _COMPLEX.search(text) is not None
@@ -36,10 +49,64 @@ def parse(text: str, quotes: bool = True) -> Message:
 
     `quotes` is false where an apostrophe is nothing but an apostrophe, as Flutter has it by default.
     """
+    if _CHOICE.search(text):
+        return (_choices(text, ""),)
     if not quotes and _LITERAL in text:
         raise ValueError("has a private character")
     reader = _MessageReader(iter(_tokens(text if quotes else text.replace("'", _LITERAL))), quotes, "''" in text)
     return (reader.level("", plural=False),)
+
+
+def _choices(text: str, place: str) -> Passage:
+    """A text with arguments of `choice`, `{0,choice,0#no files|1#one file|1<{0} files}`: each of their branches."""
+    if "'" in text:
+        raise ValueError("an apostrophe in a message with choices, where it may quote a sign")
+    pieces, at = list[str | Verbatim](), 0
+    for match in _CHOICE.finditer(text):
+        if match.start() < at:
+            continue
+        end = _end_of_argument(text, match.start())
+        parts: list[str | Passage] = [match[0]]
+        for number, branch in enumerate(_alternatives(text[match.end() : end - 1])):
+            limit = _LIMIT.match(branch)
+            if limit is None:
+                raise ValueError(f"not a choice: {branch[:20]!r} has no limit, such as 1#")
+            name = f"{place} {match[1]} {limit[0].strip()}".lstrip()
+            parts += ["|" * (number > 0) + limit[0], _choices(branch[limit.end() :], name)]
+        pieces += [*_arguments(text[at : match.start()]), Verbatim(f"{{{match[1]}}}", (*parts, "}"))]
+        at = end
+    return passage([*pieces, *_arguments(text[at:])], place, escape=lambda part: part.translate(_DIVIDING))
+
+
+def _arguments(text: str) -> Iterator[str | Verbatim]:
+    at = 0
+    for match in _IN_CHOICE.finditer(text):
+        yield text[at : match.start()]
+        yield Verbatim(match[0], (match[0],))
+        at = match.end()
+    if text[at:].strip("{}") != text[at:]:
+        raise ValueError("not a message: a brace has no other half")
+    yield text[at:]
+
+
+def _end_of_argument(text: str, begin: int) -> int:
+    depth = 0
+    for at in range(begin, len(text)):
+        depth += (text[at] == "{") - (text[at] == "}")
+        if not depth:
+            return at + 1
+    raise ValueError("not a message: an argument does not end")
+
+
+def _alternatives(text: str) -> Iterator[str]:
+    """The parts between the bars that are in no braces."""
+    depth = begin = 0
+    for at, sign in enumerate(text):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "|" and not depth:
+            yield text[begin:at]
+            begin = at + 1
+    yield text[begin:]
 
 
 def _tokens(text: str) -> list[_Token]:

@@ -15,6 +15,7 @@ from typing import IO
 
 import polib
 
+from dragoman.documents.catalogues.icu_messages import has_branches
 from dragoman.documents.catalogues.po_formats import directives, is_kept, numbered, patterns, unnumbered
 from dragoman.documents.catalogues.po_header import Plurals, PoHeader, header_of, header_splices
 from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
@@ -166,7 +167,9 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         for slot, unit, translation in group:
             if translation is not None and (new := _texts(slot, unit, translation.text, options.update)):
                 last, texts = slot, texts | new
-                if not is_kept(unit.source.text, translation.text, slot.entry.flags):
+                if not has_branches(unit.source.text) and not is_kept(
+                    unit.source.text, translation.text, slot.entry.flags
+                ):
                     mark = True
                     remark = f"{unit.location}: fuzzy, because a directive of its format is missing or moved"
                     document.remarks.append(remark)

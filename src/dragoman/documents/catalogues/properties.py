@@ -37,7 +37,6 @@ _ARGUMENT = r"\{[0-9]+(?:,[^{}]*(?:\{[^{}]*\}[^{}]*)*)?\}"
 _KEEP = re.compile(rf"\$\{{[^{{}}]*\}}|%[0-9](?![0-9])|{ENTITY}")
 _QUOTED = re.compile(r"''|'(?P<quoted>(?:[^']|'')+)'")
 _KEEP_IN_FORMAT = re.compile(rf"{_ARGUMENT}|(?<!')'(?!')(?:[^']|'')+'|{_KEEP.pattern}")
-_BRANCHES = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _SPACE = re.compile(r"\s+")
 
 
@@ -58,7 +57,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     values, whole = [], set()
     for string in strings:
         try:
-            if _BRANCHES.search(string.escaped.text):
+            if icu_messages.has_branches(string.escaped.text):
                 message = icu_messages.parse(string.escaped.text)
                 whole.add(string.begin)
             else:
@@ -66,7 +65,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
         except ValueError as error:
             notices.append(f"line {string.line}, {string.key}: {error}; left unchanged")
         else:
-            values.append(Value(string.begin, string.begin + len(string.escaped.raw), string.key, message))
+            again = icu_messages.parse if string.begin in whole else None
+            end = string.begin + len(string.escaped.raw)
+            values.append(Value(string.begin, end, string.key, message, read_again=again))
 
     def encode(value: Value, text: str) -> str:
         text = _raw(text, ascii_only) if value.begin in whole else text

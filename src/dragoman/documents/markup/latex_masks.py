@@ -134,7 +134,11 @@ class _Masks:
         self._scan()
         self._end_paragraph()
         self.spans += [(at, at + 1, BORDER) for at in self.braces]
-        self.spans += [(one.begin, one.opened, BORDER) for one in self.stack if one is not self.opened]
+        self.spans += [
+            (environment.begin, environment.opened, BORDER)
+            for environment in self.stack
+            if environment is not self.opened
+        ]
         self._decide()
         if self.opened is not None:
             at = 0
@@ -222,7 +226,14 @@ class _Masks:
                 self.opened = self.stack[-1]
                 self.braces, self.stack[-1].depth = [], 0
             return named.end()
-        partner = next((one for one in reversed(self.stack[-50:]) if (one.name, one.depth) == (name, depth)), None)
+        partner = next(
+            (
+                environment
+                for environment in reversed(self.stack[-50:])
+                if (environment.name, environment.depth) == (name, depth)
+            ),
+            None,
+        )
         if name == "document" and self.opened in self.stack:
             partner = self.opened
         if partner is None:
@@ -237,26 +248,29 @@ class _Masks:
     def _decide(self) -> None:
         """Mask environments without prose, and the arguments of the others."""
         unknown, covered = list[_Environment](), 0
-        listed = sorted((one for one in self.environments if one is not self.opened), key=lambda one: one.begin)
-        for one in listed:
-            name = one.name.rstrip("*")
-            if one.begin < covered:
+        listed = sorted(
+            (environment for environment in self.environments if environment is not self.opened),
+            key=lambda environment: environment.begin,
+        )
+        for environment in listed:
+            name = environment.name.rstrip("*")
+            if environment.begin < covered:
                 continue
             if name in _OPAQUE or name.endswith("matrix"):
-                covered = self._mask(one.begin, one.end, BORDER)
+                covered = self._mask(environment.begin, environment.end, BORDER)
             elif name in self.prose:
-                self._titles(one, name)
+                self._titles(environment, name)
             else:
-                unknown.append(one)
+                unknown.append(environment)
         covered = 0
         hidden = sorted((begin, end) for begin, end, sign in self.spans if sign == BORDER)
-        for one in unknown:
-            if one.begin < covered:
+        for environment in unknown:
+            if environment.begin < covered:
                 continue
-            if has_prose(self._without(one.opened, one.closing, hidden)):
-                self._titles(one, one.name)
+            if has_prose(self._without(environment.opened, environment.closing, hidden)):
+                self._titles(environment, environment.name)
             else:
-                covered = self._mask(one.begin, one.end, BORDER)
+                covered = self._mask(environment.begin, environment.end, BORDER)
 
     def _without(self, begin: int, end: int, hidden: list[tuple[int, int]]) -> str:
         """A part of the text without what is masked in it."""
@@ -267,9 +281,9 @@ class _Masks:
                 at = high
         return " ".join([*parts, self.content[at:end]])
 
-    def _titles(self, one: _Environment, name: str) -> None:
+    def _titles(self, environment: _Environment, name: str) -> None:
         """Mask the arguments of an environment, of texts only what is around them."""
-        at, texts = one.opened, _TITLED.get(name, 0)
+        at, texts = environment.opened, _TITLED.get(name, 0)
         known, is_theorem = name in _PROSE, name not in _PROSE
         while True:
             space = _SPACE.match(self.content, at) if texts else None
@@ -279,7 +293,7 @@ class _Masks:
                 at = self._mask(begin, overlay.end(), BORDER)
                 continue
             end = self._group_end(begin) if sign == "{" else self._bracket_end(begin) if sign == "[" else None
-            if not end or end > one.closing:
+            if not end or end > environment.closing:
                 break
             inside = self.content[begin + 1 : end - 1]
             is_text = texts > 0 if sign == "{" else is_theorem and "=" not in inside

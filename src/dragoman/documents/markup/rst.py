@@ -8,7 +8,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,6 +45,8 @@ _MARKUP = re.compile(
       | (?P<escape>\\(?:\s|.))""",
     re.VERBOSE | re.DOTALL,
 )
+# What refers to a link by its text.
+_NAMED = re.compile(r"`([^`<>]{1,200})`_(?!_)|(?<![\w`])([\w][\w.-]{0,60})_(?![\w`])")
 _UNDERLINE = re.compile(r"[ \t]*([!-/:-@\[-`{-~])\1{1,}[ \t]*$")
 _SPECIAL = re.compile(r"[\\*`|]|(?<=\w)_(?=\W|$)|^(?=(?:[-+•]|\.\.|\d+[.)]|#\.)(?:\s|$))")
 
@@ -65,10 +68,17 @@ def _tree(path: Path, content: str) -> Any:
 
 
 def _shape(tree: Any) -> tuple[list[str], Counter[str]]:
-    """The kinds of blocks in order, and how many there are of each kind of markup inside of them."""
+    """The kinds of blocks in order, and how many there are of each kind of markup inside of them.
+
+    Targets inside of text do not count: a link that becomes anonymous has none.
+    """
     elements = list(tree.findall(nodes.Element))
     blocks = [type(node).__name__ for node in elements if not isinstance(node, nodes.Inline)]
-    return blocks, Counter(type(node).__name__ for node in elements if isinstance(node, nodes.Inline))
+    return blocks, Counter(type(node).__name__ for node in elements if _is_markup(node))
+
+
+def _is_markup(node: Any) -> bool:
+    return isinstance(node, nodes.Inline) and not isinstance(node, nodes.target)
 
 
 def _texts(tree: Any) -> Iterator[Any]:
@@ -140,10 +150,11 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The file with the translations in place, and lines under titles as wide as the new titles."""
     decoded, listed, shape = document.skeleton
     texts = list(translations)
+    named = frozenset(" ".join((match[1] or match[2]).split()).lower() for match in _NAMED.finditer(decoded.text))
 
     def changes(count: int) -> list[Splice]:
         some = [text if index < count else None for index, text in enumerate(texts)]
-        made = splices(decoded.text, listed, some, _written)
+        made = splices(decoded.text, listed, some, partial(_written, named=named))
         return [*made, *_underlines(decoded.text, made)]
 
     def fits(count: int) -> bool:
@@ -160,10 +171,24 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     file.write(spliced(decoded, changes(len(texts))))
 
 
-def _written(piece: UnitSpan, text: InlineText, source: Source) -> str:
-    """A translation with its markup set apart: next to letters it needs an escaped space."""
-    result = written(piece, text, lambda part: _SPECIAL.sub(r"\\\g<0>", part), lambda *span: f"\0{source(*span)}\1")
-    return _apart(result)
+def _written(piece: UnitSpan, text: InlineText, source: Source, named: Collection[str]) -> str:
+    """A translation with its markup set apart: next to letters it needs an escaped space.
+
+    A link with an address becomes anonymous (`__`), so that two of them may have one text, unless it is in `named`.
+    """
+    labels = {
+        piece.codes[kind, name]: source(piece.codes["open", name][1], begin)
+        for (kind, name), (begin, _) in piece.codes.items()
+        if kind == "close"
+    }
+
+    def markup(begin: int, end: int) -> str:
+        raw = source(begin, end)
+        label = labels.get((begin, end), "")
+        is_free = raw.endswith(">`_") and " ".join(label.split()).lower() not in named
+        return f"\0{raw}{'_' if is_free else ''}\1"
+
+    return _apart(written(piece, text, lambda part: _SPECIAL.sub(r"\\\g<0>", part), markup))
 
 
 def _apart(text: str) -> str:

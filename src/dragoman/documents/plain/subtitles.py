@@ -98,6 +98,9 @@ _TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
 _TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
 _VOICE = re.compile(r"<v[^>]*>")
 _SPEAKER = re.compile(r"[-–—]|>>|♪|#|\[|\(|[A-Z][A-Z .']+:")
+# What a line of a speaker or of a song begins with, and what one of a song ends with: copied as it is.
+_DASH = re.compile(r"[ \t]*(?:[-\u2010-\u2015\u2212][ \t]*(?![\d\s.,-]*\d|[\s-])|>>+[ \t]*|[\u2669-\u266c]+[ \t]*)")
+_SUNG = re.compile(r"[ \t]*[\u2669-\u266c]+[ \t]*$")
 # Cues of one sentence follow each other within this time, and are at most this number.
 _GAP, _MOST = 1000, 6
 
@@ -169,16 +172,23 @@ def _items(content: str, block: Sequence[tuple[int, int]], webvtt: bool) -> Iter
             # Three lines and more are a list: the names at the end of a film.
             breaks = len(block) > 2 or _SPEAKER.match(content, begin, end)
             yield Item("break" if breaks else "text", block[number - 1][1], begin, "\n" if breaks else " ")
-        at = begin
-        for match in _TAG.finditer(content, begin, end):
-            if match[0][0] == "&" and not webvtt:
-                continue
-            if match.start() > at:
-                yield Item("text", at, match.start(), content[at : match.start()])
-            yield _code(match)
-            at = match.end()
-        if at < end:
-            yield Item("text", at, end, content[at:end])
+        last = _SUNG.search(content, begin, end)
+        stop = last.start() if last else end
+        spans = [match for match in _TAG.finditer(content, begin, stop) if match[0][0] != "&" or webvtt]
+        at, is_first = begin, True
+        for match in [*spans, None]:
+            upto = match.start() if match else stop
+            if is_first and (mark := _DASH.match(content, at, end)) and mark.end() <= upto:
+                yield Item("alone", *mark.span())
+                at, is_first = mark.end(), False
+            if at < upto:
+                yield Item("text", at, upto, content[at:upto])
+                is_first = False
+            if match:
+                yield _code(match)
+                at = match.end()
+        if last:
+            yield Item("alone", *last.span())
 
 
 def _code(match: re.Match[str]) -> Item:
@@ -216,8 +226,8 @@ def _continues(first: Cue, second: Cue) -> bool:
         and first.begin <= second.begin
         and second.begin - first.end < _GAP
         and not _ENDS.search(first.pieces[0].inline.text.rstrip())
-        and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
-        and not _SPEAKER.match(second.pieces[0].inline.text)
+        and not first.text.rstrip().endswith((")", "]", "♪", ":", '"'))
+        and not any(_SPEAKER.match(text) for text in (second.pieces[0].inline.text, second.text.lstrip()))
         and _VOICE.findall(first.text) == _VOICE.findall(second.text)
     )
 

@@ -21,11 +21,11 @@ from dragoman.errors import ConfigError
 from dragoman.text.words.particles import is_particles
 
 _PRINTF = r"""
-    %%
+    %% | %\#@\w{1,60}@
     | (?<![\w%]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [-+#0']{0,4} (?: \d{1,4} | \* )? (?: \.(?:\d{1,3}|\*) )?
       (?:hh?|ll?|[zjtqL])? [sdiufFgGeExXcCaAopnr@m] (?! [A-Za-z]{3} | [A-Za-z]*[0-9_] )
     | (?<=[A-Za-z_}>]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [sdiufcrx@] (?![A-Za-z0-9_]) | (?<=\d)%s(?![A-Za-z0-9_])
-    | % (?: \#@\w{1,60}@ | \(\w{1,60}\)[sdifr] )
+    | %\(\w{1,60}\)[sdifr]
 """
 # %1 and %L2 of Qt, %n of its plurals is in printf; %NAME% and %name% of shells and templates, %PRODUCTNAME.
 _PERCENT = r"""

@@ -13,7 +13,7 @@ from dragoman.errors import DataError
 from dragoman.text.words.language import detect_language, primary_language
 from dragoman.text.words.script import script_of, script_shares, scripts_of_language
 
-# Letters that are looked at; those that a language is told by; how sure that is; the least share of letters to read.
+# Letters that are looked at; those that a language needs; how sure that is; the least share of letters to read.
 MOST, LEAST, SURE, SHARE = 20_000, 400, 0.9, 0.25
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

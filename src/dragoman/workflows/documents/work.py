@@ -27,6 +27,7 @@ from dragoman.translator import Translator
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
 from dragoman.workflows.documents.languages import other_language, refuse_other_language
+from dragoman.workflows.documents.messages import branched, is_message
 from dragoman.workflows.documents.writing import write_checked, write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
@@ -57,6 +58,7 @@ class TranslatedDocument:
 
 # Why a text stays in the language of the source: kind and text of the warning.
 STAYS = ("format", "not translated, because the file could not be read again with this translation")
+NO_MESSAGE = ("format", "not translated, because it is a message with branches that cannot be read or written again")
 WORDLESS = ("empty", "the translation has no words")
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -199,11 +201,12 @@ class DocumentWork:
     def _take(self, unit: Unit, earlier: InlineText | None) -> None:
         """Put a unit into the window, unless its text is translated or waits there already."""
         self._seen += 1
-        if earlier is None and is_translatable(unit, self._scripts):
-            key = key_of(unit, self._limit(unit))
-            if key not in self._window and not self.journal.has(key):
-                self._window[key] = unit
-                self._characters += len(unit.source.text)
+        for part in _parts(unit) if earlier is None else ():
+            if is_translatable(part, self._scripts):
+                key = key_of(part, self._limit(part))
+                if key not in self._window and not self.journal.has(key):
+                    self._window[key] = part
+                    self._characters += len(part.source.text)
         if len(self._window) >= self._size or self._characters >= WINDOW_CHARACTERS:
             self._translate()
 
@@ -219,7 +222,7 @@ class DocumentWork:
                 **self.options,
             )
             self.from_memory += sum(one.translation.match is not None for one in found)
-            finished = map(_finished, found)
+            finished = map(_with_warnings, found)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0
             self._size = min(2 * self._size, WINDOW)
@@ -231,9 +234,21 @@ class DocumentWork:
             if earlier is not None:
                 yield unit, Finished(earlier)
             else:
-                key = key_of(unit, self._limit(unit))
-                finished = self.journal.get(key) if is_translatable(unit, self._scripts) else None
-                yield unit, finished or Finished(unit.source)
+                yield unit, self._message(unit) if is_message(unit) else self._finished(unit)
+
+    def _finished(self, unit: Unit) -> Finished:
+        key = key_of(unit, self._limit(unit))
+        finished = self.journal.get(key) if is_translatable(unit, self._scripts) else None
+        return finished or Finished(unit.source)
+
+    def _message(self, unit: Unit) -> Finished:
+        """A message of the translations of its branches; one that does not parse stays."""
+        message = branched(unit)
+        parts = list(map(self._finished, message.units)) if message else []
+        inline = message.assembled([part.inline for part in parts]) if message else None
+        if inline is None:
+            return Finished(unit.source, (NO_MESSAGE,))
+        return Finished(inline, tuple(dict.fromkeys(why for part in parts for why in part.why)))
 
     def _write(self, job: DocumentJob) -> None:
         """Write a document, read it again, and give it its name."""
@@ -306,19 +321,27 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         yield unit, found if is_translation else None
 
 
+def _parts(unit: Unit) -> Sequence[Unit]:
+    """What is translated of a unit by itself: the unit, or the branches of a message."""
+    if not is_message(unit):
+        return (unit,)
+    message = branched(unit)
+    return message.units if message else ()
+
+
 def is_translatable(unit: Unit, source: frozenset[str]) -> bool:
     """Whether a unit has a word, and a letter of a script that the source is written in, or of an unknown one.
 
     One letter alone, such as the name of a column, is no word where letters have capitals.
     """
-    text = unit.source.visible
+    text = unit.source.text if is_message(unit) else unit.source.visible
     scripts = script_shares(text).keys()
     if not scripts or (source and not scripts & {*source, "Zyyy"}):
         return False
     return any(len(word) > 1 or word.lower() == word.upper() for word in _WORD.findall(text))
 
 
-def _finished(result: InlineTranslation) -> Finished:
+def _with_warnings(result: InlineTranslation) -> Finished:
     """A translation with its warnings, one more if the model left nothing but what is copied."""
     why = _why(result.translation)
     from_memory = result.translation.match is not None
