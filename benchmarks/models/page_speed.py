@@ -4,9 +4,9 @@
 
 The page is opened from disk in a headless Chromium without a network, with WebAssembly and without. Sentences are typed
 in one after another at beam sizes 1 and 4; costs are the processor time of the worker's thread (schedstat), so that
-other programs do not count, and the time until the page is ready is that of a clock. `per_20_tokens` is the median over
-the sentences of the cost of a translation, its encoder included, per 20 tokens of it. --quick takes 2 rounds. The last line
-is one JSON object.
+other programs do not count, and the time until the page is ready is that of a clock. `per_20_tokens` is the median
+over the sentences of the cost of a translation, its encoder included, per 20 tokens of it. --quick takes 2 rounds. The
+last line is one JSON object.
 """
 
 import argparse

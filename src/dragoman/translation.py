@@ -4,8 +4,25 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Kind = Literal[
-    "loop", "length", "copy", "segmented", "empty", "script", "language", "placeholder", "number", "markup", "too_long"
+    "loop",
+    "length",
+    "copy",
+    "segmented",
+    "empty",
+    "script",
+    "language",
+    "placeholder",
+    "number",
+    "inserted",
+    "sign",
+    "negation",
+    "word",
+    "markup",
+    "too_long",
+    "doubtful",
 ]
+# Warnings that name no fault of a translation: that it was made in parts, and that it is probably wrong.
+NO_FAULTS: frozenset[Kind] = frozenset({"segmented", "doubtful"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The page of `dragoman serve` in a real browser: used as a person does, with no request but to the server."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -322,7 +323,8 @@ def test_a_corrected_translation_is_kept_and_shown(opened, url):
     tab.fill("#draft", f"{first}\n오늘은 날씨가 참 좋네요.")
     tab.keyboard.press("Control+Enter")
     playwright.expect(tab.locator(".line").last).to_have_text("오늘은 날씨가 참 좋네요.", timeout=PATIENCE)
-    kept = httpx.get(f"{url}/v1/feedback", timeout=60).json()
+    browser_cookie = {one["name"]: one["value"] for one in tab.context.cookies()}
+    kept = httpx.get(f"{url}/v1/feedback", cookies=browser_cookie, timeout=60).json()
     assert [(one["text"], one["translation"], one["correction"]) for one in kept["corrections"]] == [
         (TEXT, second, "오늘은 날씨가 참 좋네요.")
     ]
@@ -341,6 +343,11 @@ def test_where_a_key_is_needed_the_page_asks_for_it_once(browser):
         tab = context.new_page()
         tab.goto(url)
         tab.wait_for_selector("#key-dialog[open]")
+        assert faults(tab) == []
+        assert tab.locator("#key-refused").is_hidden()
+        tab.fill("#key-field", "wrong")
+        tab.keyboard.press("Enter")
+        playwright.expect(tab.locator("#key-refused")).to_be_visible()
         assert faults(tab) == []
         tab.fill("#key-field", key)
         tab.keyboard.press("Enter")
@@ -371,3 +378,162 @@ def test_without_an_answer_it_says_so_and_tries_again(opened):
     playwright.expect(tab.locator("#status")).to_be_empty(timeout=PATIENCE)
     assert all("503" in one for one in opened.complaints)  # the browser's own message about each
     opened.complaints.clear()
+
+
+def overflowing(tab: Any) -> list[str]:
+    """Words of the list of alternatives that are broken into several lines."""
+    boxes = [(word.inner_text(), word.bounding_box()) for word in tab.locator("[role=option] b").all()]
+    return [word for word, box in boxes if box["height"] > 30]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_on_the_korean_page_words_of_the_list_stay_whole(opened, viewport):
+    tab = opened(locale="ko-KR", viewport=viewport)
+    tab.fill("#source", "도서관은 어디에 있습니까? 한국의 역사에 관한 책을 읽고 싶습니다.")
+    translation(tab)
+    tab.locator(".word").nth(1).click()
+    tab.wait_for_selector("[role=option] b")
+    assert overflowing(tab) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_a_text_over_the_limit_is_reported_where_it_is_seen(opened, locale):
+    tab = opened(locale=locale)
+    tab.fill("#source", "x")
+    translation(tab)
+    tab.fill("#source", "x " * 60_000)
+    playwright.expect(tab.locator("#status")).to_contain_text("120,000")
+    box = tab.locator("#status").bounding_box()
+    assert box["y"] + box["height"] <= tab.viewport_size["height"]
+    playwright.expect(tab.locator("#output")).to_be_empty()
+    playwright.expect(tab.locator("#count")).to_contain_text("100,000")
+    assert tab.locator("#copy").bounding_box() is None
+    assert tab.locator("#clear").bounding_box()["y"] < tab.viewport_size["height"]
+    assert faults(tab) == []
+    tab.fill("#source", TEXT)
+    translation(tab)
+    playwright.expect(tab.locator("#status")).to_be_empty()
+
+
+@pytest.mark.slow
+def test_an_old_translation_is_pale_while_the_service_is_silent(opened):
+    tab = opened()
+    tab.fill("#source", TEXT)
+    before = translation(tab)
+    tab.context.route("**/v1/detect", lambda route: None)  # never answered
+    tab.fill("#source", "Where is the library?")
+    playwright.expect(tab.locator("#output.stale")).to_have_text(before)
+    assert float(tab.locator(".line").evaluate("line => getComputedStyle(line).opacity")) < 0.6
+    playwright.expect(tab.locator("#status")).to_contain_text("takes long")
+    assert faults(tab) == []
+    tab.context.unroute("**/v1/detect")
+    tab.fill("#source", TEXT)
+
+
+@pytest.mark.slow
+def test_after_a_double_click_words_have_words_as_alternatives(opened):
+    tab = opened()
+    tab.fill("#source", "Good evening, my friend. It is warm today.")
+    translation(tab)
+    tab.locator(".word").nth(1).dblclick()
+    tab.keyboard.press("Escape")
+    tab.locator(".word").nth(1).click()
+    tab.wait_for_selector("[role=option]")
+    assert tab.locator("[role=option] b").count() == tab.locator("[role=option]").count()
+
+
+@pytest.mark.slow
+def test_a_choice_is_taken_back_and_the_source_keeps_its_letters(opened):
+    tab = opened()
+    tab.locator("#source").press_sequentially(TEXT)
+    before = translation(tab)
+    tab.locator(".word").nth(1).click()
+    tab.wait_for_selector("[role=option]")
+    tab.keyboard.press("Enter")
+    eventually(lambda: tab.locator("#output").inner_text() != before)
+    tab.keyboard.press("Control+z")
+    playwright.expect(tab.locator("#output")).to_have_text(before)
+    assert tab.locator("#source").input_value() == TEXT
+
+
+@pytest.mark.slow
+def test_a_link_has_the_text_and_no_server_receives_it(opened, url):
+    tab = opened(permissions=["clipboard-read", "clipboard-write"])
+    tab.fill("#source", f"{TEXT}\n100% & more")
+    translation(tab)
+    tab.click("#link")
+    playwright.expect(tab.locator("#status")).to_contain_text("link")
+    link = tab.url
+    assert link.startswith(f"{url}/#text?")
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto("about:blank")
+    tab.goto(link)
+    tab.wait_for_selector("html[data-ready]", state="attached")
+    assert tab.locator("#source").input_value() == f"{TEXT}\n100% & more"
+    assert translation(tab)
+    assert not any("weather" in one.partition("#")[0] for one in asked)
+    tab.goto(f"{url}/?q=Hello&source=en&target=ko")
+    tab.wait_for_selector("html[data-ready]", state="attached")
+    assert tab.locator("#source").input_value() == "Hello"
+
+
+@pytest.mark.slow
+def test_a_language_that_is_not_served_is_shown_with_a_question(opened):
+    tab = opened(locale="ko-KR")
+    tab.fill("#source", "La tua password non è corretta")
+    playwright.expect(tab.locator("#from option").first).to_have_text("영어? (확실하지 않음)")
+    translation(tab)
+    playwright.expect(tab.locator("#notes")).not_to_contain_text("seems")
+    assert faults(tab) == []
+
+
+@pytest.mark.slow
+def test_terms_of_a_file_are_kept_on_the_service_and_used(opened, url):
+    tab = opened()
+    tab.fill("#source", "Restart the server.")
+    translation(tab)
+    tab.click("#glossary-open")
+    terms = {"name": "terms.tsv", "mimeType": "text/tab-separated-values", "buffer": "server\t전산기\n".encode()}
+    tab.set_input_files("#glossary-file", [terms])
+    playwright.expect(tab.locator("#output")).to_contain_text("전산기")
+    playwright.expect(tab.locator("#glossary-kept option:checked")).to_have_text("terms.tsv")
+    assert faults(tab) == []
+    assert httpx.get(f"{url}/v1/glossaries", timeout=60).json() == {"glossaries": []}  # of this browser alone
+    tab.select_option("#glossary-kept", "")
+    playwright.expect(tab.locator("#output")).not_to_contain_text("전산기")
+
+
+@pytest.mark.slow
+def test_where_several_models_have_the_languages_one_is_chosen(browser, tmp_path):
+    bundled = Service(Models(["en-ko"], threads=1)).models.named("en-ko").folder
+    shutil.copytree(bundled, tmp_path / "other")
+    with live(Service(Models([Path("en-ko"), tmp_path / "other"], threads=1))) as url, browser.new_context() as context:
+        context.set_default_timeout(PATIENCE)
+        tab = context.new_page()
+        tab.goto(url)
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        tab.fill("#source", TEXT)
+        translation(tab)
+        playwright.expect(tab.locator("#model option")).to_have_text(["en-ko", "other"])
+        tab.select_option("#model", "other")
+        playwright.expect(tab.locator("#notes")).to_contain_text("other")
+        assert faults(tab) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_interface_for_programs_can_be_read(browser, url, viewport):
+    with browser.new_context(viewport=viewport) as context:
+        tab = context.new_page()
+        complaints: list[str] = []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.goto(f"{url}/docs")
+        assert fits(tab)
+        assert tab.evaluate("document.documentElement.scrollHeight") < 12_000
+        tab.locator("summary").first.click()
+        tab.wait_for_selector("details[open] table")
+        assert faults(tab) == []
+        assert complaints == []

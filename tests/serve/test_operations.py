@@ -55,6 +55,23 @@ def test_a_translation_is_counted_by_dialect_status_and_model(client):
     assert "secret" not in str(after)
 
 
+def test_documents_and_the_process_are_seen(client):
+    before = samples(client.get("/metrics").text)
+    client.post("/v1/documents", data={"target": "ko"}, files={"file": ("a.txt", "Hello\n")})
+    client.post("/v1/documents", data={"target": "ko"}, files={"file": ("a.docx", "no document")})
+    while any(one["state"] in ("queued", "translating") for one in client.get("/v1/documents").json()["documents"]):
+        pass
+    after = samples(client.get("/metrics").text)
+    stored = sum(of(after, "dragoman_documents", state=state) for state in ("done", "failed"))
+    assert stored == len(client.get("/v1/documents").json()["documents"]) >= 1
+    assert of(after, "dragoman_documents_bytes") > of(before, "dragoman_documents_bytes")
+    assert of(after, "dragoman_documents_oldest_seconds") == 0
+    assert of(after, "dragoman_documents_ended_total", state="done") == 1
+    assert of(after, "dragoman_build_info") == 1
+    assert of(after, "process_resident_memory_bytes") > 1e6
+    assert not any(name.endswith("_created") for name, _ in after)
+
+
 def test_labels_are_bounded():
     metrics = Metrics()
     for number in range(MOST_KEYS + 50):

@@ -17,8 +17,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dragoman.bundle import WEIGHTS
-from dragoman.serve.http.call import service_of
+from dragoman.serve.http.access import needs_key
+from dragoman.serve.http.call import browser_of, new_browser, service_of
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.text.words.language import primary_language
 
@@ -28,6 +28,7 @@ FIRST_PAINT = ("boot.js", "style.css")
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = "/page"
 FOR_EVER, ASK_AGAIN = "public, max-age=31536000, immutable", "no-cache"
+POLICY, SEALED = "Content-Security-Policy", "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -49,11 +50,16 @@ class Asset:
 @router.api_route("/", methods=["GET", "HEAD"])
 async def page(request: Request) -> Response:
     """The page, in the language that the browser prefers."""
-    asset, tag = _page(preferred(request.headers.get("accept-language", "")), _features(request))
-    headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
+    language = preferred(request.headers.get("accept-language", ""))
+    asset, tag = _page(language, _features(request), service_of(request).limits.characters)
+    headers = {POLICY: CSP, "ETag": tag, "Vary": "Accept-Language"}
     if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
-    return _sent(request, asset, ASK_AGAIN, headers)
+        response = Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
+    else:
+        response = _sent(request, asset, ASK_AGAIN, headers)
+    if not browser_of(request) and not await needs_key(service_of(request)):
+        new_browser(response, request)
+    return response
 
 
 @router.api_route(ASSETS + "/{version}/{name}", methods=["GET", "HEAD"])
@@ -68,8 +74,7 @@ async def asset(request: Request, version: str, name: str) -> Response:
 def _features(request: Request) -> tuple[str, ...]:
     """The paths of the native dialect of which this service can use each: the page shows no more than that."""
     service = service_of(request)
-    with_weights = any((model.folder / WEIGHTS).exists() for model in service.models.models.values())
-    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not (with_weights and find_spec("torch"))}
+    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not find_spec("torch")}
     without = tuple(path for path, lacks in lacking.items() if lacks)
     paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
     return tuple(sorted(path for path in paths if not path.startswith(without)))
@@ -101,6 +106,11 @@ def assets() -> dict[str, Asset]:
     return by_name
 
 
+def asset_path(name: str = "") -> str:
+    """The address of an asset, or of their folder; relative, as a proxy may offer the page under a path."""
+    return f"{ASSETS[1:]}/{_version()}/{name}".rstrip("/")
+
+
 @cache
 def _version() -> str:
     bodies = (name.encode() + content.body for name, content in assets().items())
@@ -108,14 +118,15 @@ def _version() -> str:
 
 
 @cache
-def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
-    """The page of a language for a service with these paths, and its ETag."""
+def _page(language: str, paths: tuple[str, ...], limit: int) -> tuple[Asset, str]:
+    """The page of a language for a service with these paths, which takes `limit` characters; and its ETag."""
     texts = {code: labels(__package__, code, "web/") for code in LANGUAGES}
-    where = f"{ASSETS}/{_version()}"
+    where = asset_path()
     scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
     values = {
         "language": language,
         "features": escape(" ".join(paths)),
+        "limit": str(limit),
         "assets": where,
         "preloads": "\n".join(f'<link rel="modulepreload" href="{where}/{name}">' for name in scripts),
         "texts": script_json(texts),

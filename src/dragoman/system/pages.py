@@ -9,9 +9,16 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from dragoman.errors import ConfigError
+
+# The line of every template that says who wrote the page, and how far from its beginning it is looked for.
+GENERATOR, NEAR = b'<meta name="generator" content="dragoman">', 512
 
 
 @cache
@@ -34,6 +41,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         name, _, rest = piece.partition("}}")
         page += [values[name], rest]
     return "".join(page)
+
+
+def refuse_other_file(path: Path, remedy: str = "choose another name") -> None:
+    """Raise ConfigError if a page would replace a file that is no page written here."""
+    with suppress(OSError), path.open("rb") as file:  # it may not exist, or writing will tell why not
+        if path.is_file() and GENERATOR not in file.read(NEAR):
+            raise ConfigError(f"{path}: exists already and is no page that Dragoman wrote; {remedy}")
 
 
 def in_languages(texts: Mapping[str, str], attributes: tuple[str, ...] = ("lang",)) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import deepl
 import pytest
 
+from documents.pdfs import pdf, prose
 from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.database import ServiceState
@@ -86,7 +87,7 @@ def test_the_official_client_of_deepl_reads_why_a_document_fails(official, tmp_p
         with pytest.raises(deepl.DeepLException, match=part):
             official.translate_document_upload(TEXT.encode(), filename="a.txt", **options)
     with pytest.raises(deepl.DeepLException, match=r"Bad request.*not a document that can be translated"):
-        official.translate_document_upload(b"%PDF", filename="a.pdf", target_lang="KO")
+        official.translate_document_upload(b"{\\rtf", filename="a.rtf", target_lang="KO")
 
 
 def test_the_official_client_of_deepl_translates_a_document_with_a_glossary(official, client, offline):
@@ -154,12 +155,28 @@ def test_the_address_of_a_translated_file_of_libretranslate_has_it(client, expec
     assert (gone.status_code, list(gone.json())) == (404, ["error"])
 
 
+@pytest.mark.slow
+def test_a_pdf_comes_back_as_a_word_document(client, tmp_path: Path):
+    source = pdf(tmp_path / "a.pdf", [prose("Hello, my friend.")])
+    form = {"source": "en", "target": "ko"}
+    answer = client.post("/translate_file", files={"file": ("a.pdf", source.read_bytes())}, data=form)
+    address = answer.json()["translatedFileUrl"]
+    assert address.endswith("/a.ko.docx")
+    assert get(address).content.startswith(b"PK")
+    form = {"target_lang": "KO", "output_format": "docx"}
+    content = source.read_bytes()
+    assert client.post("/v2/document", data=form, files={"file": ("a.pdf", content)}).status_code == 200
+    form["output_format"] = "pdf"
+    assert client.post("/v2/document", data=form, files={"file": ("a.pdf", content)}).status_code == 400
+
+
 def test_errors_of_files_are_as_clients_of_libretranslate_read_them(client, state):
     form = {"source": "en", "target": "ko"}
     for name, content, fields, status, part in (
         ("a.txt", "Hello", {"target": "ko"}, 400, "missing source parameter"),
         ("a.txt", "Hello", {"source": "en", "target": "de"}, 400, "'de' is not served"),
-        ("a.pdf", "Hello", form, 400, "not a document that can be translated"),
+        ("a.rtf", "Hello", form, 400, "not a document that can be translated"),
+        ("a.pdf", "Hello", form, 400, "is another type of file, not PDF"),
         ("a.txt", "1 2 3", form, 400, "there is nothing to translate"),
     ):
         answer = client.post("/translate_file", files={"file": (name, content)}, data=fields)

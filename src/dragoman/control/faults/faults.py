@@ -7,8 +7,8 @@ Placeholders have to occur as often as in the source, tags nested, numbers equal
 translation that is returned: whatever the searches before it did, what differs here is reported. Normalised texts are
 compared; a placeholder that is spelled otherwise in the source as it was given (`{a  b}`) is reported too. Placeholders
 of printf without a number take arguments in their order, so that another order is a fault, unless all are alike; the
-blocks of a template stay in order, each with what is in it. Numbers are compared by `text.words.numbers`, outside of
-placeholders, if the source has any. What only the translation has is reported and not repaired, if the source has no
+blocks of a template stay in order, each with what is in it. Numbers are compared by value (`control.faults.amounts`),
+outside of placeholders. What only the translation has is reported and not repaired, if the source has no
 placeholder at all, or no such number: there it may be a word.
 """
 
@@ -17,13 +17,18 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from dragoman.config import DecodeConfig
+from dragoman.control.faults.amounts import Amount, compare, find_amounts
 from dragoman.control.faults.debris import debris
+from dragoman.control.faults.negation import negation_differs
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN, differing_signs, differing_words
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
-from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
+from dragoman.text.words.number_words import LANGUAGES
+from dragoman.text.words.numbers import WORDS_UP_TO, Value
 from dragoman.translation import Candidate, Flag, Translation
 
 # A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
@@ -115,8 +120,13 @@ def plain_words(text: str) -> list[str]:
     return [word for word in words if word[:1].isalpha() and not word[0].isupper() and not is_code(word)]
 
 
+# Primary subtags of a source and a target; None: not known.
+Languages = tuple[str, str] | None
+# Kinds of warnings about what a translation has otherwise than its source.
+COMPARED = frozenset(("placeholder", "number", "sign", "word", "negation"))
 # Names in a warning.
 LISTED = 5
+HAS_DIGIT = re.compile(r"\d").search
 # A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
 _BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
 
@@ -135,6 +145,14 @@ class Faults:
     """Placeholders that are the same only after they are normalised."""
     missing_numbers: Counter[Value] = field(default_factory=Counter)
     extra_numbers: Counter[Value] = field(default_factory=Counter)
+    number_order: bool = False
+    """Whether the numbers of a list are in another order."""
+    missing_signs: Counter[str] = field(default_factory=Counter)
+    extra_signs: Counter[str] = field(default_factory=Counter)
+    missing_words: Counter[str] = field(default_factory=Counter)
+    extra_words: Counter[str] = field(default_factory=Counter)
+    negation: str = ""
+    """`lacks` or `adds`, if only one of source and translation is negated."""
     report_placeholders: bool = False
     report_numbers: bool = False
     """Whether what differs is only reported: a search for the same could spoil the translation."""
@@ -145,6 +163,18 @@ class Faults:
         placeholders = 0 if self.report_placeholders else (self.missing + self.extra + self.debris).total()
         numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
         return 2 * placeholders + self.order + self.nesting + numbers
+
+    @property
+    def doubts(self) -> int:
+        """How much there is that another hypothesis may have right, and that no edit can repair."""
+        signs = (self.missing_signs + self.extra_signs + self.missing_words + self.extra_words).total()
+        return signs + bool(self.negation) + self.number_order
+
+    @property
+    def changes(self) -> int:
+        """The most edits that may be needed."""
+        differing = (self.missing, self.extra, self.debris, self.missing_numbers, self.extra_numbers)
+        return sum(counts.total() for counts in differing)
 
     @property
     def flags(self) -> list[Flag]:
@@ -158,8 +188,15 @@ class Faults:
         )
         named = (("lacks", self.missing_numbers), ("has another", self.extra_numbers))
         parts = [f"{what} {_listed(numbers)}" for what, numbers in named if numbers]
+        parts += ["has those of a list in another order"] if self.number_order else []
         if parts:
             flags.append(Flag("number", f"numbers: the translation {' and '.join(parts)}; compare it"))
+        if signs := _named(self.missing_signs, self.extra_signs):
+            flags.append(Flag("sign", f"signs: the translation {signs}; compare it"))
+        if words := _named(self.missing_words, self.extra_words):
+            flags.append(Flag("word", f"words: the translation {words}, in letters of another language; compare it"))
+        if self.negation:
+            flags.append(Flag("negation", f"negation: the translation {self.negation} a negation; compare it"))
         return flags
 
 
@@ -174,6 +211,7 @@ class Requirements:
     patterns: tuple[str, ...] | None = None
     literals: tuple[str, ...] = ()
     with_numbers: bool = True
+    languages: Languages = None
 
     @classmethod
     def of(
@@ -182,11 +220,12 @@ class Requirements:
         options: DecodeConfig,
         patterns: tuple[str, ...] | None = None,
         literals: Iterable[str] = (),
+        languages: Languages = None,
     ) -> "Requirements":
         """The requirements by the placeholders and numbers that the options name; `patterns` and `literals` are named
         for this source."""
         names = options.placeholders if patterns is None else patterns
-        return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers)
+        return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers, languages)
 
     @cached_property
     def placeholders(self) -> list[Placeholder]:
@@ -197,21 +236,28 @@ class Requirements:
         return Counter(placeholder.text for placeholder in self.placeholders)
 
     @cached_property
-    def numbers(self) -> list[Number]:
+    def outside(self) -> str:
+        """The source without its placeholders."""
+        return blanked(self.source, self.placeholders, "\0")
+
+    @cached_property
+    def numbers(self) -> list[Amount]:
         """The numbers of the source outside of its placeholders."""
-        return numbers_outside(self.source, self.placeholders) if self.with_numbers else []
+        return find_amounts(self.outside) if self.with_numbers and HAS_DIGIT(self.source) else []
 
     def find(self, text: str) -> list[Placeholder]:
         return find_placeholders(text, self.patterns, self.literals)
 
     def faults(self, text: str) -> Faults:
         placeholders = self.find(text)
-        if not placeholders and not self.placeholders and not self.numbers:
+        in_words = self._words(text, placeholders)
+        plain = not placeholders and not self.placeholders and not self.numbers and not HAS_DIGIT(text)
+        if plain and not in_words:
             return NO_FAULTS
         counts = Counter(placeholder.text for placeholder in placeholders)
         missing, extra = self.counts - counts, counts - self.counts
         complete = not missing and not extra
-        lost, added, report_numbers = self._numbers(text, placeholders)
+        lost, added, reordered, report_numbers = self._numbers(text, placeholders)
         return Faults(
             missing,
             extra,
@@ -220,21 +266,47 @@ class Requirements:
             debris=debris(self.source, self.placeholders, text, placeholders),
             missing_numbers=lost,
             extra_numbers=added,
+            number_order=reordered,
+            **in_words,
             report_placeholders=not self.placeholders,
             report_numbers=report_numbers,
         )
 
-    def _numbers(self, text: str, placeholders: Sequence[Placeholder]) -> tuple[Counter[Value], Counter[Value], bool]:
-        """The numbers that differ, and whether that is only reported."""
-        numbers = numbers_outside(text, placeholders) if self.numbers else []
-        ours, theirs = ([number.value for number in side] for side in (self.numbers, numbers))
-        lost, added = differences(ours, theirs)
-        if not self.numbers or not are_other(lost, added):
-            return Counter(), Counter(), False
-        differing = [number for number in self.numbers if number.value in lost]
-        differing += [number for number in numbers if number.value in added]
-        may_be_a_word = not lost and not added & Counter(ours)
-        return lost, added, may_be_a_word or any(number.has_power for number in differing)
+    def _words(self, text: str, placeholders: Sequence[Placeholder]) -> dict[str, Any]:
+        """Signs, foreign words and negation that differ, by the names of the fields of `Faults`.
+
+        Of languages whose words are not known, broken bytes only.
+        """
+        if not self.knows_words:
+            broken = REPLACEMENT in text and REPLACEMENT not in self.source
+            return {"extra_signs": Counter(REPLACEMENT)} if broken else {}
+        assert self.languages
+        source, outside = self.outside, blanked(text, placeholders, "\0")
+        differing: dict[str, Any] = {}
+        if SIGN.search(outside) or SIGN.search(source):
+            differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
+        if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
+            differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
+        differing["negation"] = negation_differs(source, outside, self.languages)
+        return {name: value for name, value in differing.items() if value}
+
+    @cached_property
+    def knows_words(self) -> bool:
+        """Whether the words of both languages are known."""
+        return bool(self.languages) and LANGUAGES.issuperset(self.languages or ())
+
+    def _numbers(
+        self, text: str, placeholders: Sequence[Placeholder]
+    ) -> tuple[Counter[Value], Counter[Value], bool, bool]:
+        """The numbers that differ, whether a list is in another order, and whether that is only reported."""
+        if not self.with_numbers or not (self.numbers or (self.languages and HAS_DIGIT(text))):
+            return Counter(), Counter(), False, False
+        outside = blanked(text, placeholders, "\0")
+        numbers = find_amounts(outside)
+        lost, added, reordered = compare(self.numbers, numbers, self.outside, outside, self.languages)
+        may_be_a_word = not lost and not added & Counter(number.value for number in self.numbers)
+        has_power = any(number.has_power for number in self.numbers if number.value in lost)
+        return lost, added, reordered, bool(lost or added) and (may_be_a_word or has_power)
 
 
 def checked(translation: Translation, requirements: Requirements) -> Translation:
@@ -261,16 +333,23 @@ def _flags(source: str, requirements: Requirements, text: str) -> list[Flag]:
 
 
 def reported(
-    translation: Translation, options: DecodeConfig, again: Callable[[DecodeConfig], Translation]
+    translation: Translation,
+    options: DecodeConfig,
+    again: Callable[[DecodeConfig], Translation],
+    languages: Languages = None,
 ) -> tuple[Candidate, ...]:
     """Of alternatives, which can have no warning, those that need none; if all do, the line translated `again`.
 
     Without any that keeps the placeholders there is none.
     """
-    candidates = translation.candidates
+    whole = {candidate.text: candidate for candidate in translation.candidates if REPLACEMENT not in candidate.text}
+    for candidate in translation.candidates:
+        text = normalise(candidate.text.replace(REPLACEMENT, ""))
+        whole.setdefault(text, replace(candidate, text=text))
+    candidates = sorted(whole.values(), key=lambda candidate: -candidate.score)
     if not candidates:
         return ()
-    requirements = Requirements.of(translation.source, options)
+    requirements = Requirements.of(translation.source, options, languages=languages)
     flags = [
         {flag.kind for flag in _flags(translation.source, requirements, candidate.text)} for candidate in candidates
     ]
@@ -282,7 +361,11 @@ def reported(
 
 
 def respelled(
-    translation: Translation, options: DecodeConfig, patterns: tuple[str, ...] | None, literals: Sequence[str]
+    translation: Translation,
+    options: DecodeConfig,
+    patterns: tuple[str, ...] | None,
+    literals: Sequence[str],
+    languages: Languages = None,
 ) -> Translation:
     """A line's translation with its placeholders spelled as in the source, and what is to be reported about that."""
     source = translation.source
@@ -298,9 +381,9 @@ def respelled(
         for name, spelling in spellings.items():
             text = text.replace(name, spelling)
         candidates.append(replace(candidate, text=text))
-    others = tuple(flag for flag in translation.warnings if flag.kind not in ("placeholder", "number"))
+    others = tuple(flag for flag in translation.warnings if flag.kind not in COMPARED)
     changed = replace(translation, candidates=tuple(candidates), warnings=others)
-    return checked(changed, Requirements.of(source, options, patterns, literals))
+    return checked(changed, Requirements.of(source, options, patterns, literals, languages))
 
 
 def inline_flags(source: InlineText, written: str, patterns: Sequence[str] | None, options: DecodeConfig) -> list[Flag]:
@@ -319,9 +402,14 @@ def inline_flags(source: InlineText, written: str, patterns: Sequence[str] | Non
     return Faults(least - present, present - most).flags
 
 
-def numbers_outside(text: str, placeholders: Iterable[Placeholder]) -> list[Number]:
+def numbers_outside(text: str, placeholders: Iterable[Placeholder]) -> list[Amount]:
     """The numbers of a text that are in no placeholder."""
-    return find_numbers(blanked(text, placeholders, "\0"))
+    return find_amounts(blanked(text, placeholders, "\0"))
+
+
+def may_be_a_word(number: Value) -> bool:
+    """Whether a number is often written as a word."""
+    return not isinstance(number, str) and 0 <= number <= WORDS_UP_TO and number == int(number)
 
 
 def is_nested(placeholders: Iterable[Placeholder]) -> bool:
@@ -353,6 +441,11 @@ def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Count
             blocks.append(Counter())
         blocks[-1][placeholder.text] += 1
     return arguments, blocks
+
+
+def _named(missing: Iterable[object], extra: Iterable[object]) -> str:
+    """What a translation lacks and what it adds, as a predicate."""
+    return " and ".join(f"{what} {_listed(names)}" for what, names in (("lacks", missing), ("adds", extra)) if names)
 
 
 def _listed(names: Iterable[object]) -> str:

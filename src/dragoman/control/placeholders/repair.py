@@ -6,22 +6,26 @@ A translation that has everything is left as it is. For the others, in this orde
    was lost (`control.placeholders.standins`), all in one call of the engine; where none is complete, one more call with
    the other kinds of stand-ins. Of those that are complete, the one with the best score for the real source is taken.
 2. **Place**: what the best translation lacks is inserted, and what it has too often is deleted, where this costs
-   least log P (`control.faults.edits`).
+   least log P (`control.faults.edits`), with a warning.
 3. **Report**: `check` compares the final text of every line, whatever was done before, and warns.
 
-**Cost.** Two regular-expression searches for a sentence; one with faults is translated 4 times more, seldom 7, and
-each of its edits is one scoring for each word. A sentence of letters alone costs a look for signs and digits.
+**Cost.** Two regular-expression searches for a sentence; one with faults is translated 4 times more, seldom 7, all
+four in one call, and its edits have a budget of scored tokens. A sentence of letters alone costs a look for signs and
+digits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.edits import EditTask, edit
 from dragoman.control.faults.faults import Requirements, checked, detect_fault
+from dragoman.control.faults.negation import NEGATIONS
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
+from dragoman.control.placeholders.copied import write
 from dragoman.control.placeholders.standins import SourceVariant, variants
 from dragoman.control.placeholders.symbols import restore_translation
 from dragoman.control.search.search import translate_sentences
@@ -37,6 +41,8 @@ from dragoman.translation import Candidate, Flag, Term, Translation
 
 # A narrower beam is widened: of a few hypotheses, often one is complete.
 LEAST_BEAM = 4
+BROKEN = Flag("sign", "signs: bytes that are no character were left out of the translation; compare it")
+INSERTED = Flag("inserted", "what the translation lacked was inserted where it costs least; check its place")
 # Kinds of stand-ins that are tried first: of 184 sentences of PO files they complete 9 of 10.
 FIRST = 3
 
@@ -57,6 +63,20 @@ def repair(
         repaired = _Repair(engine, tokenizer, options, glossary).repaired(tasks)
         for task, translation in zip(tasks, repaired, strict=True):
             task.line.parts[task.number] = translation
+    for line in lines:
+        line.parts = [
+            _without_broken_bytes(part) if REPLACEMENT in part.text and REPLACEMENT not in part.source else part
+            for part in line.parts
+        ]
+
+
+def _without_broken_bytes(translation: Translation) -> Translation:
+    """The translation without U+FFFD, the rest of bytes that are no character, and with a warning."""
+    candidates = tuple(
+        replace(candidate, text=normalise(candidate.text.replace(REPLACEMENT, "")))
+        for candidate in translation.candidates
+    )
+    return replace(translation, candidates=candidates, warnings=(*translation.warnings, BROKEN))
 
 
 def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> None:
@@ -64,16 +84,27 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
     for line in lines:
         if symbols.names:
             line.translation = restore_translation(line.translation, line.source, line.table, symbols)
-        texts = [line.source, *(candidate.text for candidate in line.translation.candidates)]
-        if not _are_prose(line, options, map(normalise, texts)):
-            requirements = Requirements.of(line.source, options, line.patterns, line.literals)
+        source = line.source
+        if line.read is not None:
+            source, line.translation = line.read, write(line, line.translation)
+        texts = [source, *(candidate.text for candidate in line.translation.candidates)]
+        if not _are_prose(line, options, [*map(normalise, texts)]):
+            requirements = Requirements.of(source, options, line.patterns, line.literals, line.languages)
             line.translation = checked(line.translation, requirements)
 
 
-def _are_prose(line: Line, options: DecodeConfig, texts: Iterable[str]) -> bool:
-    """Whether these texts of a line have no placeholder and no number for certain."""
+def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
+    """Whether these texts of a line, the first of which is a source, have nothing to compare for certain."""
     usual = options.placeholders is None and line.patterns is None and not line.literals
-    return usual and all(map(is_prose, texts))
+    if not usual or not all(is_prose(text) and not SIGN.search(text) for text in texts):
+        return False
+    source, *others = texts
+    if not line.languages or not NEGATIONS.keys() >= set(line.languages):
+        return True
+    first, second = line.languages
+    if NEGATIONS[first].sure.search(source) or FOREIGN[first].search(source):
+        return False
+    return not any(NEGATIONS[second].sure.search(text) or FOREIGN[second].search(text) for text in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +128,11 @@ def _tasks(line: Line, options: DecodeConfig) -> list[_Task]:
     """The sentences of a line whose translations have faults."""
     tasks = []
     for number, (sentence, translation) in enumerate(zip(line.sentences, line.parts, strict=True)):
-        if line.table or not _are_prose(line, options, (sentence.text, translation.text)):
-            literals = (*line.literals, *line.table)
-            requirements = Requirements.of(sentence.text, options, line.patterns, literals)
-            if requirements.faults(translation.text).count:
+        if line.table or line.hidden or not _are_prose(line, options, (sentence.text, translation.text)):
+            literals = (*line.literals, *line.table, *line.hidden)
+            requirements = Requirements.of(sentence.text, options, line.patterns, literals, line.languages)
+            faults = requirements.faults(translation.text)
+            if faults.count or faults.doubts:
                 tasks.append(_Task(line, number, requirements))
     return tasks
 
@@ -118,15 +150,18 @@ class _Repair:
         """A translation for each task, with fewer faults if one is found."""
         candidates = self._searched(tasks)
         incomplete = [n for n, complete in enumerate(candidates) if not complete]
+        inserted = dict.fromkeys(range(len(tasks)), False)
         for n, placed in zip(incomplete, self._placed([tasks[n] for n in incomplete]), strict=True):
-            candidates[n] = placed
-        return list(map(self._replaced, tasks, candidates))
+            candidates[n], inserted[n] = placed
+        return list(map(self._replaced, tasks, candidates, inserted.values()))
 
     def _searched(self, tasks: Sequence[_Task]) -> list[list[Candidate]]:
         """For each task the complete translations that searches find: all kinds of stand-ins only if the first fail."""
         faults = [task.requirements.faults(task.translation.text) for task in tasks]
         plans = [
             list(variants(task.requirements, numbers=bool(of_task.missing_numbers or of_task.extra_numbers)))
+            if of_task.count
+            else []
             for task, of_task in zip(tasks, faults, strict=True)
         ]
         first = [
@@ -213,8 +248,11 @@ class _Repair:
             for (_, text), hypothesis in zip(pairs, scored, strict=True)
         ]
 
-    def _placed(self, tasks: Sequence[_Task]) -> list[list[Candidate]]:
-        """For each task its best translation, edited; the candidates that it has, if that is no better."""
+    def _placed(self, tasks: Sequence[_Task]) -> list[tuple[list[Candidate], bool]]:
+        """For each task its best translation, edited, and whether something was inserted.
+
+        If that is no better, the candidates that it has.
+        """
         edits = [
             EditTask(
                 task.requirements,
@@ -225,16 +263,16 @@ class _Repair:
             )
             for task in tasks
         ]
-        texts = edit(self.engine, self.tokenizer, edits, self.options.exact)
-        scored = self._scored(tasks, [{text: None} for text in texts])
+        edited = edit(self.engine, self.tokenizer, edits, self.options.exact)
+        scored = self._scored(tasks, [{changed.text: None} for changed in edited])
         return [
-            edited
-            if edited and _faults(task, edited[0].text) < _faults(task, task.translation.text)
-            else list(task.translation.candidates)
-            for task, edited in zip(tasks, scored, strict=True)
+            (candidates, changed.inserted)
+            if candidates and _faults(task, candidates[0].text) < _faults(task, task.translation.text)
+            else (list(task.translation.candidates), False)
+            for task, changed, candidates in zip(tasks, edited, scored, strict=True)
         ]
 
-    def _replaced(self, task: _Task, candidates: Sequence[Candidate]) -> Translation:
+    def _replaced(self, task: _Task, candidates: Sequence[Candidate], inserted: bool) -> Translation:
         """The translation with these candidates: those without a fault and with most terms first, then by score."""
         if candidates[0] is task.translation.candidates[0] and _faults(task, candidates[0].text):
             return task.translation
@@ -246,9 +284,10 @@ class _Repair:
                 for candidate in candidates
             }
 
-        def rank(candidate: Candidate) -> tuple[bool, int, float]:
+        def rank(candidate: Candidate) -> tuple[bool, int, int, float]:
             unsatisfied = sum(not term.satisfied for term in terms[candidate.text])
-            return bool(_fault(task, candidate)), unsatisfied, -candidate.score
+            doubts = task.requirements.faults(candidate.text).doubts
+            return bool(_fault(task, candidate)), unsatisfied, doubts, -candidate.score
 
         ordered = sorted(candidates, key=rank)[: self.options.n_best]
         if self.options.token_scores:
@@ -257,7 +296,7 @@ class _Repair:
             pairs = zip(ordered, rows, strict=True)
             ordered = [replace(candidate, log_probs=tuple(row)) for candidate, row in pairs]
         fault = _fault(task, ordered[0])
-        warnings = (fault,) if fault else ()
+        warnings = ((fault,) if fault else ()) + ((INSERTED,) if inserted else ())
         return Translation(task.translation.source, tuple(ordered), warnings, terms[ordered[0].text])
 
     def _keeps_terms(self, task: _Task) -> Callable[[str], bool]:

@@ -7,18 +7,36 @@ placeholder is left to the engine, and so is one with adapted numbers that diffe
 from collections.abc import Collection, Sequence
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.faults import Requirements, checked, inline_flags
+from dragoman.control.faults.faults import Languages, Requirements, checked, inline_flags
+from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.control.search.sentences import LINE_BREAK, Line
+from dragoman.errors import ConfigError
 from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 from dragoman.translation import Candidate, Translation
+
+
+def check_memory(memory: Memory, pairs: Pairs) -> None:
+    """Raises ConfigError for a memory of languages that a model does not translate."""
+    if not any(suits(memory, pair) for pair in pairs.pairs):
+        names = " → ".join(memory.pair)
+        raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {pairs.names}")
+
+
+def suits(memory: Memory, pair: LanguagePair | None) -> bool:
+    """Whether a memory is one of the languages of `pair`."""
+    return pair is not None and memory.pair == (
+        primary_language(pair.source),
+        primary_language(pair.target or "und"),
+    )
 
 
 def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list[Line]:
     """Give lines the translations that the memory has; the other lines are returned."""
     rest = []
     for line in lines:
-        translation = _recalled(memory, line.source, options)
+        translation = _recalled(memory, line.source, options, line.languages)
         if translation is None:
             rest.append(line)
         else:
@@ -26,12 +44,12 @@ def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list
     return rest
 
 
-def _recalled(memory: Memory, source: str, options: DecodeConfig) -> Translation | None:
+def _recalled(memory: Memory, source: str, options: DecodeConfig, languages: Languages) -> Translation | None:
     """The translation of a line in the memory; None if it has none that keeps what it must."""
     match = memory.find(source) if source.strip() else None
     if match is None:
         return None
-    translation = checked(_translation(source, match), Requirements.of(source, options))
+    translation = checked(_translation(source, match), Requirements.of(source, options, languages=languages))
     return translation if _is_usable(match, {flag.kind for flag in translation.warnings}) else None
 
 

@@ -1,10 +1,12 @@
 """Documents in the dialect of DeepL: upload, status and translation, which is sent once. A key opens it."""
 
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
+from dragoman.documents.formats import kind_of
 from dragoman.serve.deepl.deepl import refuse_unsupported
 from dragoman.serve.deepl.glossaries import glossary_ids
 from dragoman.serve.deepl.schema import DeepLDocumentBody, DeepLDocumentForm
@@ -65,11 +67,13 @@ async def _opened(call: ServiceCall, name: str) -> StoredDocument:
     return document
 
 
-def _request(form: dict[str, str]) -> DocumentRequest:
+def _request(form: dict[str, str], name: str) -> DocumentRequest:
     """Raises Problem."""
     refuse_unsupported(form, "style_id", "translation_memory_id")
-    if form.get("output_format"):
-        raise malformed("Parameter 'output_format' is not supported: a document keeps its format.")
+    suffixes = kind_of(Path(name)).becomes[:1] or (Path(name).suffix.lower(),)
+    if (output := form.get("output_format", "").lower()) and f".{output}" not in suffixes:
+        detail = f"a document keeps its format, and a PDF becomes docx; this one becomes {suffixes[0].lstrip('.')}."
+        raise malformed(f"Value for 'output_format' not supported: {detail}")
     if not form.get("target_lang"):
         raise malformed("Value for 'target_lang' not supported: it is missing.")
     glossaries = ",".join(glossary_ids(form)) or None

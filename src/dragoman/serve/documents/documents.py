@@ -38,6 +38,7 @@ class Documents:
     def __init__(self, service: Service, limits: DocumentLimits | None = None) -> None:
         self.store = DocumentStore(service.state.folder, limits)
         self._workers = DocumentWorkers(self.store, service)
+        service.metrics.watch(self.store.tally)
 
     def start(self) -> None:
         """Begin, with what an earlier service has left. Raises DragomanError."""
@@ -67,10 +68,10 @@ def documents_of(request: Request) -> Documents:
 
 async def upload(
     call: ServiceCall,
-    request_of: Callable[[dict[str, str]], DocumentRequest],
+    request_of: Callable[[dict[str, str], str], DocumentRequest],
     unknown_format: int = 400,
 ) -> Uploaded:
-    """The document of an upload in the queue; `request_of` reads the fields.
+    """The document of an upload in the queue; `request_of` reads the fields and the file's name.
 
     Raises Problem, of the status `unknown_format` where the name is of none that is known.
     """
@@ -83,9 +84,10 @@ async def upload(
         came = await receive(call.request, incoming.folder / FILES, accept, lambda size: store.count(incoming, size))
         if came.file is None:
             raise malformed("file: missing; send the document as a file in this field")
-        call = await with_key(call, came.fields.pop("api_key", ""))
+        sent_keys = [came.fields.pop(name, "") for name in ("api_key", "auth_key")]
+        call = await with_key(call, next(filter(None, sent_keys), ""))
         incoming.sender = call.sender
-        request = request_of(came.fields)
+        request = request_of(came.fields, came.file.name)
         model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
         request = request.model_copy(update={"model": model})
         try:

@@ -30,6 +30,7 @@ from dragoman.errors import DragomanError
 from dragoman.serve.documents.document import FACTS, FILES, DocumentRequest, Facts, StoredDocument, hashed
 from dragoman.serve.http.problems import Problem, too_large
 from dragoman.serve.store.keys import ApiKey
+from dragoman.serve.watch.metrics import DocumentTally
 from dragoman.system.files import locked, storage_error
 
 log = logging.getLogger("dragoman.serve")
@@ -233,6 +234,15 @@ class DocumentStore:
             (document for document in documents if not _is_expired(document)),
             key=lambda document: document.facts.created,
         )
+
+    def tally(self) -> DocumentTally:
+        """What is stored here, of all senders."""
+        with self._changed:
+            documents = [*self._documents.values()]
+        states = Counter[str](document.facts.state for document in documents)
+        waiting = [document.facts.created for document in documents if not document.is_finished]
+        age = max(0.0, time.time() - min(waiting)) if waiting else 0.0
+        return DocumentTally(states, sum(document.size for document in documents), age)
 
     def remove(self, document: StoredDocument) -> None:
         """Forget a document; its files go now, or as soon as nobody works on them."""

@@ -68,6 +68,8 @@ class DocumentWorkers:
                 log.error("document %s: %s", document.facts.id, type(raised).__name__, exc_info=hidden)
             finally:
                 self.store.end(document, state, error)
+                if state != "queued":
+                    self.service.metrics.documents_ended.labels(state).inc()
 
     def _translate(self, document: StoredDocument) -> None:
         """Translate a document; what an earlier attempt has finished is not translated again."""

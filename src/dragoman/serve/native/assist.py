@@ -224,7 +224,8 @@ def _score(choice: Choice, translator: Translator, pair: tuple[str, str], log_pr
     candidate = Candidate(pair[1], total, total, tuple(ids))
     fault = detect_fault(source_ids, source, ids)
     translation = checked(
-        Translation(pair[0], (candidate,), (fault,) if fault else ()), Requirements.of(pair[0], translator.options)
+        Translation(pair[0], (candidate,), (fault,) if fault else ()),
+        Requirements.of(pair[0], translator.options, languages=translator.languages),
     )
     learned = translator.confidence
     pieces = zip(tokenizer.pieces([*ids, EOS], "target"), log_probs, strict=True)

@@ -14,6 +14,7 @@ from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes_file, validated
+from dragoman.serve.http.call import public_of
 from dragoman.serve.http.problems import PROBLEM, Problem, malformed
 from dragoman.serve.native.schema import language_of
 from dragoman.system.parsing import Malformed, parse_json
@@ -100,7 +101,7 @@ TABLE = "text/tab-separated-values"
 async def create(call: Call) -> Response:
     """Upload a document to be translated: the field `file`, and how in the other fields."""
     document = (await upload(call, _request, unknown_format=415)).document
-    location = f"/v1/documents/{document.facts.id}"
+    location = public_of(call.request).path(f"/v1/documents/{document.facts.id}")
     return JSONResponse(answer_of(document).model_dump(mode="json"), 202, {"Location": location})
 
 
@@ -162,14 +163,14 @@ def _done(document: StoredDocument) -> StoredDocument:
     raise Problem(409, "not-ready", "The document is not translated yet", f"the document is {state}; ask again", 2)
 
 
-def _request(form: dict[str, str]) -> DocumentRequest:
+def _request(form: dict[str, str], name: str) -> DocumentRequest:
     """The request in the fields of a form. Raises Problem that names the one at fault."""
     fields: dict[str, Any] = {**form, "source": language_of(form.get("source"))}
-    for name in ("target", "model", "glossary_id"):
-        fields[name] = form.get(name) or None
-    for name in ("mark", "update"):
-        if name in form:
-            fields[name] = _truth(name, form[name])
+    for field in ("target", "model", "glossary_id"):
+        fields[field] = form.get(field) or None
+    for field in ("mark", "update"):
+        if field in form:
+            fields[field] = _truth(field, form[field])
     if "max_chars" in form:
         if not re.fullmatch("0*[1-9][0-9]{0,8}", form["max_chars"]):
             raise malformed("max_chars: give a number of at least 1")

@@ -3,18 +3,32 @@
 Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from threading import Lock
+from typing import NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector, generate_latest
 
 from dragoman.serve.requests.record import Record
 from dragoman.serve.search.batcher import BatchReport
+from dragoman.version import __version__
 
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST_KEYS = 500
+
+
+DOCUMENT_STATES = ("queued", "translating", "done", "failed")
+
+
+class DocumentTally(NamedTuple):
+    """What is stored of documents."""
+
+    states: Mapping[str, int]
+    bytes: int
+    oldest: float
+    """Seconds since the oldest one that is not finished came; 0 where all are."""
 
 
 class Metrics:
@@ -44,6 +58,23 @@ class Metrics:
         events = "Models loaded, unloaded, replaced, refused, added and removed"
         self.models = counter("dragoman_model_events", events, ["model", "event"])
         self.open = gauge("dragoman_open_requests", "Requests that are worked on")
+        self.documents = gauge("dragoman_documents", "Documents that are stored", ["state"])
+        self.document_bytes = gauge("dragoman_documents_bytes", "Bytes of stored documents and translations")
+        self.document_age = gauge(
+            "dragoman_documents_oldest_seconds", "Age of the oldest unfinished document"
+        )
+        self.documents_ended = counter("dragoman_documents_ended", "Documents translated, or failed", ["state"])
+        gauge("dragoman_build_info", "The version", ["version"]).labels(__version__).set(1)
+        ProcessCollector(registry=registry)
+
+    def watch(self, tally: Callable[[], DocumentTally]) -> None:
+        """Show what is stored of documents, by `tally()` whenever metrics are asked for."""
+        for state in DOCUMENT_STATES:
+            self.documents.labels(state).set_function(partial(lambda state: tally().states.get(state, 0), state))
+        for state in ("done", "failed"):
+            self.documents_ended.labels(state)  # 0 until one has ended
+        self.document_bytes.set_function(lambda: tally().bytes)
+        self.document_age.set_function(lambda: tally().oldest)
 
     def on_batch(self, report: BatchReport) -> None:
         self.batch_seconds.observe(report.seconds)
@@ -61,7 +92,11 @@ class Metrics:
         """All metrics with their values now."""
         metrics = list(self.registry.collect())
         for metric in metrics:
-            metric.samples = [sample._replace(labels={**sample.labels, **self.labels}) for sample in metric.samples]
+            metric.samples = [
+                sample._replace(labels={**sample.labels, **self.labels})
+                for sample in metric.samples
+                if not sample.name.endswith("_created")  # a second series for each, which says when it was made
+            ]
         return metrics
 
     def _bounded(self, key: str) -> str:

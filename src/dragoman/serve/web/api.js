@@ -15,11 +15,12 @@ export class Problem extends Error {
 let asking = null;
 
 // Ask the reader for a key; several requests that wait for one ask once.
-export function askForKey() {
+export function askForKey(refused = false) {
   const dialog = byId("key-dialog");
   const field = byId("key-field");
   asking ??= new Promise((resolve) => {
     field.value = "";
+    byId("key-refused").hidden = !refused;
     dialog.returnValue = "";
     dialog.showModal();
     dialog.addEventListener(
@@ -46,7 +47,7 @@ async function send(path, { body, form, method, signal, accept = "application/js
   const options = { method: method ?? (body || form ? "POST" : "GET"), headers, signal, cache: "no-store" };
   const answer = await fetch(path, { ...options, body: form ?? (body === undefined ? undefined : JSON.stringify(body)) });
   if (answer.ok) return answer;
-  if (answer.status === 401 && (await askForKey())) return send(path, { body, form, method, signal, accept });
+  if (answer.status === 401 && (await askForKey(Boolean(key)))) return send(path, { body, form, method, signal, accept });
   const problem = { detail: answer.statusText, ...(await answer.json().catch(() => ({}))) };
   throw new Problem(answer.status, problem, Number(answer.headers.get("Retry-After") ?? 0));
 }
@@ -89,12 +90,13 @@ export async function persistently(work, wanted = () => true) {
       const away = error instanceof TypeError;
       const used = error.type === "urn:dragoman:problem:quota";
       if (!away && (used || (error.status !== 503 && error.status !== 429))) {
-        say(error.status === 401 ? t("no_key") : used ? t("quota") : t("failed", { detail: error.message }));
+        const failed = error.status >= 500 || !error.status ? "failed" : "refused";
+        say(error.status === 401 ? t("no_key") : used ? t("quota") : t(failed, { detail: error.message }), 0, true);
         if (!(error instanceof Problem)) throw error;
         return null;
       }
       const seconds = away ? 2 : Math.min(30, Math.max(1, error.retryAfter));
-      say(away ? t("offline") : t("busy", { seconds }));
+      say(away ? t("offline") : t("busy", { seconds }), 0, true);
       await pause(seconds);
       if (!wanted()) return null;
       say("");

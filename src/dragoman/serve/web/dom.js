@@ -91,9 +91,10 @@ export const directionOf = (tag) => (/^(ar|fa|he|ur|ps|yi|dv|ckb|ug|sd)\b/.test(
 
 let saying = 0;
 
-// A message below the panes; `seconds` 0: until the next one.
-export function say(text, seconds = 0) {
+// A message that stays in sight; `seconds` 0: until the next one.
+export function say(text, seconds = 0, problem = false) {
   byId("status").textContent = text;
+  byId("status").classList.toggle("problem", problem && Boolean(text));
   clearTimeout(saying);
   if (seconds) saying = setTimeout(() => (byId("status").textContent = ""), 1000 * seconds);
 }

@@ -12,7 +12,7 @@ function open(on) {
   draft.hidden = !on;
   output.hidden = on;
   for (const id of ["save", "cancel"]) byId(id).hidden = !on;
-  for (const id of ["edit", "copy"]) byId(id).hidden = on;
+  for (const id of ["edit", "copy", "link"]) byId(id).hidden = on;
 }
 
 function begin() {
@@ -45,7 +45,7 @@ async function save() {
   const { source, target } = editing;
   for (const [text, index, translation, correction] of found) {
     const body = { text, source, target, translation, correction };
-    if (!(await persistently(() => call("/v1/feedback", { body }).then(() => true)))) return undefined;
+    if (!(await persistently(() => call("v1/feedback", { body }).then(() => true)))) return undefined;
     replaceLine(index, correction);
   }
   end();

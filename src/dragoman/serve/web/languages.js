@@ -6,9 +6,13 @@ import { byId, el, languageName, store, t } from "./dom.js";
 const from = byId("from");
 const to = byId("to");
 const AUTO = "auto";
+// A language that is less probable is shown with a question.
+const SURE = 0.5;
 
 let served = [];
-export const choice = { source: AUTO, target: "", found: null };
+let models = [];
+// `found` is the language that was detected, `sure` whether it is likely.
+export const choice = { source: AUTO, target: "", found: null, sure: true };
 
 const targetsOf = (code) => served.find((one) => one.code === code)?.targets ?? [];
 const everyTarget = () => [...new Set(served.flatMap((one) => one.targets))];
@@ -21,13 +25,34 @@ function options(select, codes, chosen, auto) {
 }
 
 function autoName() {
-  return choice.found ? t("auto_found", { language: languageName(choice.found) }) : t("auto");
+  return choice.found ? t(choice.sure ? "auto_found" : "auto_unsure", { language: languageName(choice.found) }) : t("auto");
+}
+
+const modelsOf = (source, target) =>
+  models.filter((one) => one.pairs.some((pair) => pair.source === source && pair.target === target)).map((one) => one.name);
+
+// The model that a reader has chosen for a pair of languages; null: the first that has them.
+export function modelFor(source, target) {
+  const chosen = store.get("models", {})[`${source}-${target}`];
+  return modelsOf(source, target).includes(chosen) ? chosen : null;
+}
+
+// The choice of a model, where several have the languages.
+export function writeModels() {
+  const source = choice.source === AUTO ? likelySource() : choice.source;
+  const names = modelsOf(source, choice.target);
+  byId("model-choice").hidden = names.length < 2;
+  if (names.length < 2) return;
+  const select = byId("model");
+  select.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
+  select.value = modelFor(source, choice.target) ?? names[0];
 }
 
 function write() {
   options(from, served.map((one) => one.code), choice.source, true);
   const source = choice.source === AUTO ? null : choice.source;
   options(to, source ? targetsOf(source) : everyTarget(), choice.target, false);
+  writeModels();
 }
 
 // Choose a pair; a target that the source does not have becomes one that it has.
@@ -41,10 +66,12 @@ export function choose(source, target) {
 }
 
 // The language that a text was found to be in; a text in the target language is translated into another one.
-export function foundLanguage(language) {
-  if (choice.found !== language) {
-    choice.found = language;
+export function foundLanguage({ language, probability }) {
+  const sure = probability >= SURE;
+  if (choice.found !== language || choice.sure !== sure) {
+    Object.assign(choice, { found: language, sure });
     from.options[0].textContent = autoName();
+    writeModels();
   }
   if (!targetsOf(language).includes(choice.target)) {
     choice.target = targetsOf(language)[0] ?? choice.target;
@@ -74,10 +101,19 @@ export function swapped() {
 }
 
 export async function loadLanguages(onChange) {
-  const answer = await persistently(() => call("/v1/languages"));
+  const answer = await persistently(() => call("v1/languages"));
   served = answer?.languages ?? [];
   const [source, target] = store.get("languages", [AUTO, document.documentElement.lang]);
   choose(source, target);
+  call("v1/models").then((all) => {
+    models = all.models;
+    writeModels();
+  }, () => null);
+  byId("model").addEventListener("change", () => {
+    const from = choice.source === AUTO ? likelySource() : choice.source;
+    store.set("models", { ...store.get("models", {}), [`${from}-${choice.target}`]: byId("model").value });
+    onChange();
+  });
   from.addEventListener("change", () => {
     choose(from.value, from.value === choice.target ? (choice.found ?? choice.target) : choice.target);
     onChange();

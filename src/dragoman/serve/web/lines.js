@@ -19,7 +19,7 @@ function put(map, key, value) {
 
 export const linesOf = (text) => text.split("\n").map((line) => line.trim());
 
-const keyOf = (asked, line) => JSON.stringify([asked.source, asked.target, asked.glossary, line]);
+const keyOf = (asked, line) => JSON.stringify([asked.source, asked.target, asked.model, asked.kept, asked.glossary, line]);
 
 // The translation of a line, if it is known: {text, source, target, model, warnings, alignment, normalised}.
 export const known = (asked, line) => found.get(keyOf(asked, line));
@@ -29,18 +29,19 @@ export function keep(asked, line, result) {
   put(found, keyOf(asked, line), result);
 }
 
-// The language that a text is in, among those that are served; null for one without letters.
+// {language, probability} of a text, among those that are served; null for one without letters.
 export async function detect(text, signal) {
   const known = detected.get(text);
   if (known !== undefined) return known;
-  const answer = await call("/v1/detect", { body: { text }, signal });
-  put(detected, text, answer.languages[0]?.language ?? null);
+  const answer = await call("v1/detect", { body: { text }, signal });
+  put(detected, text, answer.languages[0] ?? null);
   return detected.get(text);
 }
 
 function bodyOf(asked, text) {
-  const { source, target, glossary } = asked;
-  return { text, source, target, ...(Object.keys(glossary).length ? { glossary } : {}) };
+  const { source, target, model, kept, glossary } = asked;
+  const terms = { ...(Object.keys(glossary).length ? { glossary } : {}), ...(kept ? { glossary_id: kept } : {}) };
+  return { text, source, target, ...(model ? { model } : {}), ...terms };
 }
 
 // Translate all lines that are not known yet; `onPart()` is called when there is more to show.
@@ -50,7 +51,7 @@ export async function translate(asked, lines, signal, onPart) {
   const long = missing.reduce((sum, line) => sum + line.length, 0) > LONG;
   if (long) await stream(asked, missing, signal, onPart);
   else {
-    const answer = await call("/v1/translate", { body: bodyOf(asked, missing), signal });
+    const answer = await call("v1/translate", { body: bodyOf(asked, missing), signal });
     answer.translations.forEach((one, n) => keep(asked, missing[n], one));
   }
 }
@@ -62,7 +63,7 @@ async function stream(asked, missing, signal, onPart) {
   let index = 0;
   let part = { text: "", warnings: [] };
   const finish = () => keep(asked, missing[index], { ...part, partial: false, source: asked.source, target: asked.target });
-  for await (const [name, data] of events("/v1/translate/stream", { body: bodyOf(asked, missing.join("\n")), signal })) {
+  for await (const [name, data] of events("v1/translate/stream", { body: bodyOf(asked, missing.join("\n")), signal })) {
     if (name === "problem") throw new Error(data.detail);
     if (name === "done") {
       finish();
@@ -85,7 +86,7 @@ async function stream(asked, missing, signal, onPart) {
 export async function align(asked, lines, signal) {
   const missing = [...new Set(lines)].filter((line) => known(asked, line) && !known(asked, line).normalised).slice(0, 40);
   if (!missing.length) return;
-  const answer = await call("/v1/translate", { body: { ...bodyOf(asked, missing), alignment: true }, signal });
+  const answer = await call("v1/translate", { body: { ...bodyOf(asked, missing), alignment: true }, signal });
   answer.translations.forEach((one, n) => {
     const old = known(asked, missing[n]);
     const same = old.text === one.text;
@@ -96,11 +97,13 @@ export async function align(asked, lines, signal) {
 // The sentences of a line, [{source, before, text}]; null if together they are not its translation.
 async function sentencesOf(asked, line, result, signal) {
   if (!result.sentences) {
-    result.sentences = [];
-    for await (const [name, data] of events("/v1/translate/stream", { body: bodyOf(asked, line), signal })) {
-      if (name === "sentence") result.sentences.push(data);
+    const sentences = [];
+    for await (const [name, data] of events("v1/translate/stream", { body: bodyOf(asked, line), signal })) {
+      if (name === "sentence") sentences.push(data);
+      else if (name === "done") result.sentences = sentences; // one that was left is asked for again
     }
   }
+  if (!result.sentences) return null;
   return result.sentences.map((one) => one.before + one.text).join("") === result.text ? result.sentences : null;
 }
 
@@ -118,8 +121,8 @@ export async function alternatives(asked, line, begin, count, signal) {
   });
   const { source, before, text } = sentences[index];
   const prefix = text.slice(0, Math.max(0, begin - at - before.length));
-  const body = { text: source, source: asked.source, target: asked.target, prefix, count };
-  const answer = await call("/v1/alternatives", { body, signal });
+  const body = { text: source, source: asked.source, target: asked.target, ...(asked.model ? { model: asked.model } : {}), prefix, count };
+  const answer = await call("v1/alternatives", { body, signal });
   return answer.alternatives.map((one) => {
     const changed = sentences.with(index, { ...sentences[index], text: one.text });
     return { word: one.word, text: changed.map((each) => each.before + each.text).join(""), sentences: changed };
@@ -129,7 +132,7 @@ export async function alternatives(asked, line, begin, count, signal) {
 // Other translations of the whole line.
 async function wholeLines(asked, line, result, count, signal) {
   if (!result.alternatives?.length) {
-    const answer = await call("/v1/translate", { body: { ...bodyOf(asked, line), alternatives: count }, signal });
+    const answer = await call("v1/translate", { body: { ...bodyOf(asked, line), alternatives: count }, signal });
     result.alternatives = answer.translations[0].alternatives;
   }
   return result.alternatives.map((text) => ({ text }));

@@ -19,7 +19,8 @@ const tabs = [...document.querySelectorAll("#tabs a")];
 
 function showView() {
   const names = tabs.filter((tab) => !tab.hidden).map((tab) => tab.hash.slice(1));
-  const name = names.includes(location.hash.slice(1)) ? location.hash.slice(1) : "text";
+  const [asked] = location.hash.slice(1).split("?");
+  const name = names.includes(asked) ? asked : "text";
   for (const tab of tabs) {
     const view = byId(`view-${tab.hash.slice(1)}`);
     const opens = tab.hash === `#${name}` && view.hidden;
@@ -66,7 +67,7 @@ function onKey(event) {
 
 function writeKeys() {
   const rows = Object.entries(KEYS).filter(([code]) => code !== "KeyR" || has("/v1/feedback"));
-  const all = [...rows.map(([code, [text]]) => [`Alt+${code.slice(3)}`, text]), ["Alt+1–4", "keys_tabs"]];
+  const all = [...rows.map(([code, [text]]) => [`Alt+${code.slice(3)}`, text]), ["Ctrl+Z", "keys_undo"], ["Alt+1–4", "keys_tabs"]];
   byId("keys").replaceChildren(...all.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, t(text))]));
 }
 

@@ -6,8 +6,8 @@
 import { openAlternatives } from "./alternatives.js";
 import { persistently } from "./api.js";
 import { byId, directionOf, languageName, say, t } from "./dom.js";
-import { termsFor } from "./glossary.js";
-import { choice, foundLanguage, likelySource, swapped } from "./languages.js";
+import { forgetKept, keptFor, termsFor } from "./glossary.js";
+import { choice, choose as chooseLanguages, foundLanguage, likelySource, modelFor, swapped } from "./languages.js";
 import { align, detect, keep, known, linesOf, translate } from "./lines.js";
 import { reflect } from "./mirror.js";
 import { inText, paragraph, sourcesOf } from "./words.js";
@@ -17,15 +17,23 @@ const output = byId("output");
 const pane = output.closest(".pane");
 const NOTHING = { text: "" };
 // Kinds of warnings whose texts are here in the reader's language.
-const WARNED = new Set(["loop", "length", "empty", "copy", "script"]);
+const WARNED = new Set(["loop", "length", "empty", "copy", "script", "language"]);
+// Characters that the service takes at a time.
+const LIMIT = Number(document.documentElement.dataset.limit) || Infinity;
 // Milliseconds without a key: until words are aligned, until a screen reader reads, until it is history.
 const IDLE = 350;
 const READ = 1000;
 const SETTLED = 2500;
+// Milliseconds without an answer: until the old translation is pale, until a message says that it takes long.
+const PALE = 700;
+const SLOW = 6000;
 
 let running = null;
 let composing = false;
 let timers = [];
+let waiting = [];
+// Choices of words that can be taken back, the last one first.
+let choices = [];
 // What is shown: how it was asked for, its lines, and sentences of lines that are not finished.
 let shown = { asked: null, lines: [], parts: new Map() };
 
@@ -47,7 +55,7 @@ export function setText(text) {
 // Translate again what is there, such as after a change of the glossary.
 export function changed(abort = true) {
   byId("clear").hidden = !source.value;
-  byId("count").textContent = source.value ? t("characters", { count: [...source.value].length.toLocaleString() }) : "";
+  count();
   reflect(source.value);
   timers.forEach(clearTimeout);
   if (running) {
@@ -58,19 +66,53 @@ export function changed(abort = true) {
   run();
 }
 
+function count() {
+  const length = [...source.value].length;
+  const fill = { count: length.toLocaleString(), limit: LIMIT.toLocaleString() };
+  byId("count").textContent = source.value ? t(length > 0.9 * LIMIT ? "characters_of" : "characters", fill) : "";
+  byId("count").classList.toggle("over", length > LIMIT);
+}
+
+// Whether a text is more than the service takes; it says so, where it can be seen.
+function isTooLong(text) {
+  const length = [...text].length;
+  if (length <= LIMIT) return false;
+  empty();
+  say(t("too_long", { count: length.toLocaleString(), limit: LIMIT.toLocaleString() }), 0, true);
+  return true;
+}
+
+// What is shown is of another text: pale, and not to be used.
+function pale(on) {
+  output.classList.toggle("stale", on);
+  output.inert = on;
+}
+
+// What is shown is pale while another text is waited for, and a message comes when that takes long.
+function wait() {
+  waiting = [
+    setTimeout(() => pale(true), PALE),
+    setTimeout(() => byId("status").textContent || say(t("slow")), SLOW),
+  ];
+}
+
 // A syllable that is being composed may be a single letter for now, which nobody means.
 const wanted = () => (composing ? source.value.replace(/[\u3131-\u3163]+$/u, "") : source.value);
 
 async function run() {
   const text = wanted();
   if (!text.trim()) return empty();
+  if (isTooLong(text)) return undefined;
   const mine = { controller: new AbortController(), again: false, long: text.length > 1000 };
   running = mine;
   pane.setAttribute("aria-busy", "true");
+  wait();
   const signal = mine.controller.signal;
   const finished = await persistently(() => translated(text, signal), () => !mine.again).catch(() => null);
   running = null;
+  waiting.forEach(clearTimeout);
   if (mine.again) return run();
+  pale(!finished);
   pane.setAttribute("aria-busy", "false");
   document.dispatchEvent(new Event("shown"));
   return finished && settle();
@@ -78,12 +120,18 @@ async function run() {
 
 async function translated(text, signal) {
   const asked = await languagesOf(text, signal);
+  pale(false); // from here on its lines are pale each by itself
+  waiting.slice(0, 1).forEach(clearTimeout);
   const lines = linesOf(text);
   const parts = new Map();
   shown = { asked, lines, parts };
+  show();
   await translate(asked, lines, signal, (line, part) => {
     parts.set(line, part);
     show();
+  }).catch((error) => {
+    if (error.type === "urn:dragoman:problem:unknown-glossary" && asked.kept) forgetKept();
+    throw error;
   });
   say("");
   show();
@@ -97,12 +145,15 @@ async function languagesOf(text, signal) {
     if (language) foundLanguage(language);
   }
   const from = choice.source === "auto" ? likelySource() : choice.source;
-  return { source: from, target: choice.target, glossary: termsFor(from, choice.target) };
+  const { target } = choice;
+  return { source: from, target, model: modelFor(from, target), kept: keptFor(from, target), glossary: termsFor(from, target) };
 }
 
 function empty() {
   shown = { asked: null, lines: [], parts: new Map() };
   output.replaceChildren();
+  pale(false);
+  if (byId("status").classList.contains("problem")) say("");
   pane.setAttribute("aria-busy", "false");
   byId("announce").textContent = "";
   show();
@@ -128,7 +179,7 @@ function show() {
   });
   const first = output.querySelector(".word");
   if (first && !output.querySelector('.word[tabindex="0"]')) first.tabIndex = 0;
-  byId("copy").hidden = !first;
+  byId("copy").hidden = byId("link").hidden = !first;
   notes();
   document.dispatchEvent(new Event("shown"));
 }
@@ -178,6 +229,7 @@ function choose(word) {
   if (!result || result.partial) return;
   const at = [...output.children[index].querySelectorAll(".word")].indexOf(word);
   openAlternatives(word, { asked, line: lines[index], result }, (chosen) => {
+    choices.unshift({ asked, line: lines[index], result, index, at });
     keep(asked, lines[index], { ...result, ...chosen, alignment: [], chosen: true });
     show();
     const words = output.children[index].querySelectorAll(".word");
@@ -192,7 +244,23 @@ function moveTo(word) {
   word.focus();
 }
 
+// Take back the last choice of a word; false where there is none.
+function undo() {
+  const last = choices.shift();
+  if (!last) return false;
+  keep(last.asked, last.line, last.result);
+  show();
+  moveTo(output.children[last.index]?.querySelectorAll(".word")[last.at]);
+  say(t("undone"), 2);
+  return true;
+}
+
 function onKey(event) {
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.code === "KeyZ") {
+    event.preventDefault(); // or the browser takes a letter from the source
+    undo();
+    return;
+  }
   const word = event.target.closest?.(".word");
   if (!word) return;
   const all = [...output.querySelectorAll(".word")];
@@ -238,7 +306,41 @@ export async function copy() {
   say(t("copied"), 2);
 }
 
+// The address of the page with this text, after the `#`: no server receives it.
+function address() {
+  const fields = new URLSearchParams({ from: choice.source, to: choice.target, q: source.value });
+  return `${location.origin}${location.pathname}#text?${fields}`;
+}
+
+async function link() {
+  const url = address();
+  history.replaceState(null, "", url);
+  try {
+    await navigator.clipboard.writeText(url);
+    say(t("link_copied"), 3);
+  } catch {
+    say(t("link_shown"), 4);
+  }
+}
+
+// The text of the address: `#text?q=…&from=en&to=ko`, or `?q=…` as other services have it.
+function linked() {
+  const fields = new URLSearchParams(location.hash.includes("?") ? location.hash.split("?").slice(1).join("?") : location.search);
+  const text = fields.get("q") ?? fields.get("text");
+  if (text === null) return;
+  const [from, to] = [fields.get("from") ?? fields.get("source"), fields.get("to") ?? fields.get("target")];
+  if (from || to) chooseLanguages(from ?? choice.source, to ?? choice.target);
+  source.value = text;
+}
+
 export function startText() {
+  linked();
+  addEventListener("hashchange", () => {
+    if (!location.hash.includes("q=")) return;
+    linked();
+    changed();
+  });
+  byId("link").addEventListener("click", link);
   source.addEventListener("input", () => changed(false));
   source.addEventListener("compositionstart", () => (composing = true));
   source.addEventListener("compositionend", () => {
@@ -253,6 +355,7 @@ export function startText() {
   }
   document.addEventListener("closed", () => highlight(document.activeElement.closest(".word")));
   document.addEventListener("glossary", () => changed());
+  source.addEventListener("input", () => (choices = []));
   document.addEventListener("language", () => {
     output.replaceChildren();
     changed(false);

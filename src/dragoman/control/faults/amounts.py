@@ -1,0 +1,196 @@
+"""Amounts: the numbers of a text by value, with sign and power of ten, and whether a translation has them.
+
+`2 million` is `200만`, `1억 2천만` is `120,000,000`, `-5` is not `5`. What one side has in digits the other may have in
+words (`text.words.number_words`): it is forgiven if the word is there. Of languages whose words are not known, a whole
+number up to 12 may be missing, as in `text.words.numbers`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from dragoman.text.words.number_words import (
+    AFTERNOON,
+    AMBIGUOUS,
+    HALF,
+    LANGUAGES,
+    NEGATIVE,
+    QUARTER,
+    Power,
+    months,
+    power_at,
+    spoken,
+)
+from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
+
+# A minus belongs to a number after a space, a bracket or a sign, and not in a range or a name.
+_MINUS = re.compile(r"(?:^|(?<=[\s(\[{=<>:,;/|~]))[-\u2212][$€£¥₩]?$")
+# What is between the numbers of a list.
+_BETWEEN = re.compile(r"\s*(?:[,;/·、|]|\s(?:and|or)\s|\s(?:및|또는|그리고)\s|[와과]\s)?\s*(?:(?:and|or|및)\s)?")
+LEAST_LISTED = 3
+# After a power from this on, a number without one belongs to the same amount: 5만 8,000.
+LEAST_JOINED = 10_000
+
+
+class Amount(NamedTuple):
+    """A number: its digits from `begin` to before `end`, with sign and powers of ten from `first` to `last`."""
+
+    begin: int
+    end: int
+    value: Value
+    has_power: bool
+    """Whether a word for a power of ten follows."""
+    first: int
+    last: int
+    other: Value | None = None
+    """What it is if the word for a power of ten, which is `ambiguous`, is another word there."""
+    ambiguous: str = ""
+
+
+class Differences(NamedTuple):
+    """The values that a translation lacks and has too much, and whether those of a list are in another order."""
+
+    lost: Counter[Value]
+    added: Counter[Value]
+    order: bool = False
+
+
+SAME = Differences(Counter(), Counter())
+
+
+def find_amounts(text: str) -> list[Amount]:
+    """The amounts of a text, in order."""
+    amounts: list[Amount] = []
+    numbers = find_numbers(text)
+    at = 0
+    while at < len(numbers):
+        begin, end, value, has_power = numbers[at]
+        minus = _MINUS.search(text, max(begin - 3, 0), begin)
+        first, last, other, word = (minus.start() if minus else begin), end, None, ""
+        if not isinstance(value, str):
+            if power := power_at(text, end):
+                has_power, other, word = True, value, power.word
+                last, at, value = _multiplied(text, numbers, at, Decimal(value), power)
+                other = other if last == power.end else None
+            value = -value if minus else value
+        amounts.append(Amount(begin, end, value, has_power, first, last, other if word in AMBIGUOUS else None, word))
+        at += 1
+    return amounts
+
+
+def _multiplied(
+    text: str, numbers: Sequence[Number], at: int, unit: Decimal, power: Power | None
+) -> tuple[int, int, int | Decimal]:
+    """Where the amount ends that begins with a number and a power of ten, its last number, and its value.
+
+    `1억 2천만` has two numbers, and `5 hundred thousand` two powers.
+    """
+    total, group, limit, last = Decimal(), Decimal(), 0, 0
+    while True:
+        if power:
+            last, limit = power.end, power.value
+            if power.is_small:
+                group, unit = group + unit * power.value, Decimal()
+                power = power_at(text, last)
+                continue
+            total, group, unit, power = total + (group + unit) * power.value, Decimal(), Decimal(), None
+        if at + 1 == len(numbers) or not "가" <= text[last - 1] <= "힣":
+            break
+        begin, end, value, _ = numbers[at + 1]
+        following = power_at(text, end)
+        is_near = begin == last or (begin == last + 1 and text[last] == " ")
+        if not is_near or isinstance(value, str) or not (following or limit >= LEAST_JOINED):
+            break
+        if value * (following.value if following and following.is_small else 1) >= limit:
+            break
+        at, unit, last, power = at + 1, Decimal(value), end, following
+        if not power:
+            break
+    value = total + group + unit
+    return last, at, int(value) if value == int(value) else value
+
+
+def compare(
+    ours: Sequence[Amount], theirs: Sequence[Amount], source: str, text: str, languages: tuple[str, str] | None
+) -> Differences:
+    """What a translation has otherwise than its source; their texts are without placeholders."""
+    values, others = [amount.value for amount in ours], [amount.value for amount in theirs]
+    is_known = languages is not None and LANGUAGES.issuperset(languages)
+    dated = months(source) if is_known else []
+    if values == others and not dated:
+        return SAME
+    lost, added = differences(values, others)
+    if lost or added or dated:
+        _forgive(lost, added, ours, theirs, source, text)
+    if is_known and (lost or added or dated):
+        words, other_words = spoken(source), spoken(text)
+        _drop(lost, other_words, text)
+        _drop(added, words, source)
+        for month in dated:
+            if month not in others and month not in other_words:
+                lost[month] += 1
+    elif not are_other(lost, added):
+        lost, added = Counter(), Counter()
+    if not lost and not added:
+        return Differences(lost, added, _is_reordered(source, ours, others))
+    return Differences(lost, added)
+
+
+def _drop(values: Counter[Value], words: set[int], text: str) -> None:
+    """Take out the values that a text says in words."""
+    for value in list(values):
+        is_said = value in words
+        if not is_said and isinstance(value, Decimal):
+            is_said = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
+        if is_said:
+            del values[value]
+
+
+def _forgive(
+    lost: Counter[Value],
+    added: Counter[Value],
+    ours: Sequence[Amount],
+    theirs: Sequence[Amount],
+    source: str,
+    text: str,
+) -> None:
+    """Take out what is the same number in another form: a sign in words, an hour of the afternoon, `:00`."""
+    for amounts, mine, other, there in ((ours, lost, added, text), (theirs, added, lost, source)):
+        for amount in amounts:
+            value = amount.value
+            if not mine[value]:
+                continue
+            if isinstance(value, str):
+                continue
+            if value == 0 and amount.end - amount.begin > 1:
+                mine[value] -= 1
+            elif value < 0 and other[-value] and NEGATIVE.search(there):
+                mine[value], other[-value] = mine[value] - 1, other[-value] - 1
+            elif 12 < value < 24 and other[value - 12] and AFTERNOON.search(there):
+                mine[value], other[value - 12] = mine[value] - 1, other[value - 12] - 1
+            elif amount.other is not None and other[amount.other] and AMBIGUOUS[amount.ambiguous].search(there):
+                mine[value], other[amount.other] = mine[value] - 1, other[amount.other] - 1
+    for counter in (lost, added):
+        counter += Counter()
+
+
+def _is_reordered(source: str, ours: Sequence[Amount], others: Sequence[Value]) -> bool:
+    """Whether numbers that are a list in the source are in another order in its translation."""
+    run: list[Value] = []
+    for at, amount in enumerate(ours):
+        listed = at and _BETWEEN.fullmatch(source[ours[at - 1].last : amount.first])
+        if not listed:
+            if _is_other_order(run, others):
+                return True
+            run = []
+        run.append(amount.value)
+    return _is_other_order(run, others)
+
+
+def _is_other_order(run: Sequence[Value], others: Sequence[Value]) -> bool:
+    if len(run) < LEAST_LISTED or Counter(run) - Counter(others):
+        return False
+    rest = iter(others)
+    return not all(value in rest for value in run)

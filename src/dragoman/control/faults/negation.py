@@ -1,0 +1,108 @@
+"""Negation: a translation that lost the "not" of its source, or made one up. Data, by language.
+
+Languages negate the same thing in other ways: `only` is `밖에 없다`, `must` is `지 않으면 안 된다`. Each has therefore
+words that surely negate, a longer list of all that may, and idioms where it is not certain. A negation is lost if the
+source surely has one and its translation has none of the long list, and added the other way round. Of a language
+without lists nothing is known. On 66,478 pairs of everyday sentences 0.7 % differ so without a fault, on 40,000 pairs
+of manuals and news 0.4 % (`docs/decisions/0062-values-and-signs.md`).
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Negation(NamedTuple):
+    """What surely negates in a language, what may, and idioms that only look like it."""
+
+    sure: re.Pattern[str]
+    possible: re.Pattern[str]
+    idiom: re.Pattern[str]
+
+    def is_sure(self, text: str) -> bool:
+        return bool(self.sure.search(text)) and not self.idiom.search(text)
+
+
+# A question that begins or ends with `isn't it`, `why don't you` negates nothing.
+_ENGLISH_SURE = r"""
+    \b(?:do|does|did|is|are|was|were|ca|could|wo|would|should|has|have|had|must)n['’]t\b(?!\s(?:I|you|he|she|
+    it|we|they|there|that|this|anyone|the|my|your)\b)|\bcannot\b|\bnever\b|\b(?:do|does|did|is|are|was|were|
+    can|could|will|would|should|has|have|had|must|may|might|am|['’](?:m|re|s))\snot\b|(?<!\bto\s)\b(?:nothing|
+    nobody|neither|nowhere)\b|\bno\sone\b|\b(?:is|are|was|were|has|have|had|['’]s)\sno\b|\bwithout\b
+"""
+_ENGLISH_POSSIBLE = r"""
+    n['’]t\b|\b(?:do|does|did|is|are|was|were|ca|could|wo|would|should|have|must|ai)nt\b|\bcannot\b|\b(?:not|
+    no|nor|non|nope|nah|never|none|nothing|nobody|neither|nowhere|without|hardly|barely|scarcely|rarely|
+    seldom|little|few|fewer|lacks?|lacking|lacked|fail\w*|refus\w+|den(?:y|ied|ies|ying)|avoid\w*|prevent\w*|
+    stop\w*|unable|unless|until|till|except|only|just|instead|rather|too|neglect\w*|miss\w*|forget\w*|
+    forgot\w*|lost|lose[sr]?|losing|hate[sd]?|reject\w*|prohibit\w*|forbid\w*|forbad\w*|ban(?:s|ned)?|false|
+    wrong\w*|poor\w*|absent|absence|empty|gone|contrary|opposite|ignor\w+|quit|halt\w*|cease\w*|invalid\w*|
+    impossib\w+|difficult\w*|doubt\w*|wonder\w*|why|must|have\sto|has\sto|had\sto|need\w*|should|any\w*|yet|
+    beside[s]?|apart|declin\w*|before|away|different\w*|both|either|lest|sorry|afraid|dislike\w*|zero|nil|
+    null|skip\w*|omit\w*|exclud\w+|disab\w+|undo\w*|remov\w+|clear\w*|insufficien\w*|inadequa\w+|ineffic\w+|
+    in(?:ability|complete\w*|correct\w*|active|visible|valid|finite\w*|consisten\w+|accura\w+|dependent\w*|
+    direct\w*|accessib\w+|compatib\w+|secur\w+|expensive|capable|significant\w*|efficient\w*|convenien\w+|
+    evitabl\w+|appropriate\w*|justice|tact|numerable|credibl\w+|nocent)|im(?:mobile|patien\w+|perfect\w*|
+    polite\w*|proper\w*|mature|mortal|mediate\w*|balance\w*)|il(?:legal\w*|legible|literate|logical|
+    legitimate)|ir(?:regular\w*|relevan\w+|responsib\w+|rational)|dis(?:agree\w*|appear\w*|connect\w*|
+    comfort\w*|honest\w*|obey\w*|qualif\w+|allow\w*|appoint\w*|continu\w+|satisf\w+|trust\w*|regard\w*|
+    approv\w+|able\w*|count\w*|miss\w*)|un[a-z]{4,}|\w+less(?:ly|ness)?|non-?[a-z]+|mis[a-z]{4,}|anti-?[a-z]+|
+    short(?:age)?|deni\w+|spare|resist\w*|strange\w*|silen\w+|secret\w*|always|alone|end(?:s|ed|less)?|
+    of\scourse|surely|beat\w*|terrible|awful\w*|useless|vain|no\slonger|cheap\w*|stupid\w*|silly|clumsy|
+    careless\w*|rude\w*|naive|restless\w*|lazy|weak\w*|ill|broke\w*|vacan\w+|idle|illness|blind|deaf|mute|
+    dumb|numb|bland|rare|scarce|abnormal\w*|unknown|ignoran\w+|shame\w*|bitter|messy|as\s(?:soon|long|far)|
+    regardless|whether|whatever|whoever|however|despite|spite|though|although)\b|\bkeep\w*\s.*\bfrom\b|
+    \bfar\sfrom\b
+"""
+_ENGLISH_IDIOM = r"""
+    \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
+    mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
+    question)|other|else)\b|\bnever\s(?:seen|heard|been|felt|met|had|ceases?|too|mind|again)\b|
+    \bnever\b.*\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.*\benough\b|\bnot\sonly\b|
+    \bkeep\w*\s.*\bfrom\b|\bstand\b|\bwith\sor\swithout\b
+"""
+_KOREAN_IDIOM = r"""
+    지\s?않(?:게|으려|도록|으면|아도)|지\s?(?:못하게|말고|말아)|뿐(?:만)?\s?아니라|(?:빠짐|틀림|끊임|다름|
+    어김|거침|변함|상관|관계|쉴\s?새|터무니|더할\s?나위|수|끝|지체|아낌|쓸모|말|두말할\s?것)\s?없이?|밖에|
+    도\s안|지나지\s?않|불구|잊지|놓치지|(?:문제|이상|관계|상관|걱정|틀림)[가이은는도]?\s?없|없어[졌지진]|
+    만이\s?아니|아닌가|아니[라면냐]|아니었[나으]|않[나을]까|않나요|않[아았]요\?|얼마\s?안|지\s?(?:마|
+    말)[세십아라]\S*\s(?:지|제)|(?:익숙|크|멀|적|작|어렵|나쁘|심하|서두르|늦)지\s?않|버릇|말이\s없
+"""
+_KOREAN_SURE = r"""
+    지\s?(?:않|못|마세요|마십시오|마라|말(?:고|아|라|자|게|길))|(?<![가-힣])못\s?(?:했|하|해|합|한|할|가|갔|
+    먹|봤|보|볼|들|들었|찾|잤|자|쓰|써|왔|와|오|참|믿|알|읽|끝|사|샀|받|잡|이)|(?<![가-힣])안\s(?:했|하|해|합|
+    한|할|가|갔|먹|봤|보|볼|들|왔|와|오|돼|되|됩|된|됐|쓰|써|믿|읽|끝|사|샀|받)|없(?:다|습|어|었|는|을|이|고|
+    네|지|으|음|던|나|니)|아니(?:다|에|라|야|었|고|며|지|요|ㅂ)|아닙|아닌
+"""
+_KOREAN_POSSIBLE = r"""
+    않|못|없|아니|아닙|아닌|아닐|아님|말[고아라자게지면았길]|지[는도만]?\s?(?:마|맙|말)|멀리[하]|마[옵소]|
+    걸[렀러]|지나[쳤치]|마(?:세요|십시오|라|시오|시고|요|셔|시길|시기)|모르|모른|모를|몰[라랐]|싫|
+    (?<![가-힣])안(?![내녕전정과경방대])|안[하되돼해했됩된한할가갔먹]|금지|거부|거절|실패|불[가-힣]|비(?:활|
+    공|어|표|정|대|현|워|운|울|밀|난|관|겁)|무(?:[시효단료해죄지자관의한능심례인사]|직|면)|
+    부(?:[정재족주당적실인]|도)|미(?:[숙완달확성해지흡개만]|룰|뤘|루)|반[대하]|외에|제외|빼|대신|전에|밖|뿐|
+    그만|멈|막|방지|피[하해했]|삼가|취소|중단|커녕|도무지|전혀|절대|결코|아무|별로|좀처럼|거의|덜|부족|모자|
+    어렵|어려|힘들|드물|잃|잊|놓[치쳤]|끊|떨어|사라|빠[지졌진]|틀[리렸린]|잘못|다르|다른|달[라랐]|달리|텅|빈|
+    비어|헛|공짜|남[은았]|노\s|노우|노$|아뇨|아니요|도대체|어찌|설마|오히려|차라리|여전|아직|더\s?이상|
+    참[기을다았]|더는|견디|면역|탈|해제|삭제|제거|지우|지워|숨[기겨]
+"""
+NEGATIONS = {
+    "en": Negation(
+        re.compile(_ENGLISH_SURE, re.VERBOSE | re.IGNORECASE),
+        re.compile(_ENGLISH_POSSIBLE, re.VERBOSE | re.IGNORECASE),
+        re.compile(_ENGLISH_IDIOM, re.VERBOSE | re.IGNORECASE),
+    ),
+    "ko": Negation(
+        re.compile(_KOREAN_SURE, re.VERBOSE),
+        re.compile(_KOREAN_POSSIBLE, re.VERBOSE),
+        re.compile(_KOREAN_IDIOM, re.VERBOSE),
+    ),
+}
+
+
+def negation_differs(source: str, text: str, languages: tuple[str, str]) -> str:
+    """`lacks` if a translation lost the negation of its source, `adds` if it made one up; "" otherwise."""
+    ours, theirs = NEGATIONS.get(languages[0]), NEGATIONS.get(languages[1])
+    if ours is None or theirs is None:
+        return ""
+    if ours.is_sure(source) and not theirs.possible.search(text):
+        return "lacks"
+    return "adds" if theirs.is_sure(text) and not ours.possible.search(source) else ""

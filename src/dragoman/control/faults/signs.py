@@ -1,0 +1,134 @@
+"""Signs and foreign words that a translation loses or makes up: currency, degrees, ticks, arrows; `مرحبا` in English.
+
+A sign is there as itself, in another form (`％` is `%`), as a sign that is written for it elsewhere, or in words. Signs
+that languages use differently (quotation marks, dashes, `·`, `~`, `&`) say nothing.
+
+U+FFFD is what is left of bytes that are no character: a translation never has it unless its source has.
+
+A word in letters that its language does not use is copied: a model that does not know it invents one. What a Korean
+translation has in Latin letters is in its English source.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+REPLACEMENT = "\ufffd"
+# Signs for which there are words (English and Korean, in lower case), and others that are written for them.
+_WORDS = {
+    "%": "percent|per cent|percentage|pct|퍼센트|프로(?![그젝세필토])|\\d\\s?[할푼](?!인)|백분율",
+    "‰": "per mille|per mil|per thousand|퍼밀|천분율",
+    "$": "dollars?|bucks?|usd|달러|\\d\\s?불",
+    "€": "euros?|eur|유로",
+    "£": "pounds?|quid|gbp|sterling|파운드",
+    "¥": "yen|yuan|jpy|cny|rmb|renminbi|\\d\\s?엔|위안|円|元",
+    "₩": "won|krw|[\\d만천백억조]\\s?원",
+    "¢": "cents?|센트",
+    "°": "degrees?|\\d\\s?도|celsius|fahrenheit|섭씨|화씨|℃|℉|º|˚|deg",
+    "℃": "°|º|degrees?|celsius|도|섭씨",
+    "℉": "°|º|degrees?|fahrenheit|도|화씨",
+    "№": "no\\.|number|nr|#|번|호|번호|제",
+    "§": "section|sections|sec\\.|article|절|조|항|섹션|장",
+    "¶": "paragraph|paragraphs|para|단락|문단|항",
+    "©": "\\(c\\)|copyright|저작권",
+    "®": "\\(r\\)|registered|등록",
+    "™": "\\(tm\\)|trademark|상표|tm",
+    "½": "half|halves|1[/⁄]2|0\\.5|\\b반\\b|절반|2분의",
+    "¼": "quarters?|1[/⁄]4|0\\.25|4분의|사분의",
+    "¾": "three[ -]quarters?|3[/⁄]4|0\\.75|4분의|사분의",
+    "²": "squared?|제곱|평방|\\^2|m2|2",
+    "³": "cubed?|cubic|세제곱|입방|\\^3|m3|3",
+    "×": "x|\\*|times|by|multipl\\w+|곱\\w*|배",
+    "÷": "/|divid\\w+|나누\\w*|나눗\\w*",
+    "±": "\\+/-|plus or minus|give or take|플러스마이너스|오차|내외",
+    "≤": "<=|at most|less than or equal\\w*|up to|no more|이하|작거나",
+    "≥": ">=|at least|greater than or equal\\w*|or more|이상|크거나",
+    "≠": "!=|not equal\\w*|unequal|같지|다르",
+    "≈": "~|about|approx\\w*|around|roughly|약|대략|근사",
+    "∞": "infinit\\w+|무한\\w*",
+    "√": "(?:square )?roots?|제곱근|루트",
+    "π": "pi|파이|원주율",
+    "→": "->|=>|⇒|➔|➜|▶|to|>|arrow|화살표|에서",
+    "←": "<-|⇐|arrow|화살표",
+    "↑": "up|arrow|위|화살표",
+    "↓": "down|arrow|아래|화살표",
+    "•": "·|\\*|-|–|—|▪|●|ㆍ|∙|◦|‣",
+    "✓": "✔|☑|√|check\\w*|ticks?|체크",
+    "✔": "✓|☑|√|check\\w*|ticks?|체크",
+    "@": "at|골뱅이|앳",
+    "#": "number|no\\.|hash\\w*|sharp|번|호|해시|샵|우물|№",
+    "=": "equals?|is|같\\w*|등호",
+    "+": "plus|and|more|over|positive|added?|플러스|더하\\w*|이상|및|양수",
+    "*": "×|·|•|asterisk|stars?|별표|별",
+    "♪": "♫|♬|♩",
+    "♫": "♪|♬|♩",
+}
+# Of these a translation has as many as its source; of the others it may have several for one, or a word.
+_COUNTED = frozenset("★☆✓✔✗✘●○■□◆◇▲△▼▽♥♡♪♫")
+_ASCII = r"%$@#=+*{}|\^\\"
+_OTHERS = "\u00a1-\u00a7\u00a9\u00ac\u00ae\u00b0-\u00b3\u00b6\u00b9\u00bc-\u00be\u00d7\u00f7\u0152\u2020-\u2022\u2030"
+_BLOCKS = "\u2070-\u209c\u20a0-\u20c0\u2100-\u214f\u2150-\u2189\u2190-\u23ff\u2460-\u26ff\u2701-\u27bf\u2900-\u2bff"
+_WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\uffe6\ufffd"
+SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}]")
+
+
+# Letters of the languages whose words are known; a word of two letters or more in others is foreign.
+_LETTERS = {"en": "A-Za-z\u00c0-\u024f", "ko": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u3400-\u9fff\uf900-\ufaff"}
+FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, letters in _LETTERS.items()}
+
+
+def differing_words(source: str, text: str, languages: tuple[str, str]) -> tuple[Counter[str], Counter[str]]:
+    """The foreign words that a translation lacks and makes up; both texts are without placeholders."""
+    ours, theirs = (FOREIGN[language].findall(side) for language, side in zip(languages, (source, text), strict=True))
+    if not ours and not theirs:
+        return Counter(), Counter()
+    source, text = (unicodedata.normalize("NFKC", side).casefold() for side in (source, text))
+    return _not_in(ours, text), _not_in(theirs, source)
+
+
+def _not_in(words: list[str], folded: str) -> Counter[str]:
+    return Counter(word for word in words if unicodedata.normalize("NFKC", word).casefold() not in folded)
+
+
+def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
+    """The signs that a translation lacks, and those that it makes up; both texts are without placeholders."""
+    ours, theirs = signs_of(source), signs_of(text)
+    if ours == theirs:
+        return Counter(), Counter()
+    return Counter(dict(_absent(ours, theirs, text))), Counter(dict(_absent(theirs, ours, source)))
+
+
+def signs_of(text: str) -> Counter[str]:
+    """The signs of a text, each in its usual form."""
+    return Counter(form for sign in SIGN.findall(text) if (form := _form(sign)))
+
+
+def _absent(signs: Counter[str], others: Counter[str], there: str) -> Iterator[tuple[str, int]]:
+    """Signs that another text has neither as they are nor in words, or too few of."""
+    for sign, count in signs.items():
+        if others[sign] and (sign not in _COUNTED or others[sign] >= count):
+            continue
+        if sign == REPLACEMENT or not (others[sign] or _pattern(sign).search(there)):
+            yield sign, count
+        elif others[sign]:
+            yield sign, count - others[sign]
+
+
+@lru_cache(maxsize=512)
+def _form(sign: str) -> str:
+    """A sign as it is compared: full-width forms are the usual ones."""
+    usual = unicodedata.normalize("NFKC", sign)
+    return usual if len(usual) == 1 and usual in _WORDS else sign
+
+
+@lru_cache(maxsize=512)
+def _pattern(sign: str) -> re.Pattern[str]:
+    """What stands for a sign: its words, and its letters or digits (`㎏` is kg, `₂` is 2)."""
+    usual = unicodedata.normalize("NFKC", sign)
+    choices = [_WORDS[sign]] if sign in _WORDS else []
+    choices += [re.escape(usual)] if usual != sign and not usual.isdigit() else []
+    words = "|".join(choices) or "(?!)"
+    digits = f"|{usual}" if usual.isdigit() else ""
+    return re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z]){digits}", re.IGNORECASE)

@@ -1,0 +1,193 @@
+"""Numbers in words, by language: data, and the reading of it. `two million`, `이백만`, `5 thousand`, `1억 2천만`.
+
+Input: a text. Output: the powers of ten behind its digits, and the numbers that it says in words. The words are those
+of the languages in `LANGUAGES`; no word of one is a word of another, so that a text is read with all of them unless its
+language is known. A word that is often no number (`May`, `a`) says a number that a translation may have in digits, and
+never one that it must have.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+
+def _table(listed: str) -> dict[str, int]:
+    """`word=number` or `word,word=number`, separated by spaces."""
+    entries = (entry.partition("=") for entry in listed.split())
+    return {word: int(number) for words, _, number in entries for word in words.split(",")}
+
+
+# Powers of ten, and what multiplies like them: below 10,000 (Korean) or 1,000 they multiply what is before them alone.
+_SMALL = _table("hundred,hundreds=100 dozen,dozens=12 decade,decades=10 century,centuries=100 십=10 백=100 천=1000")
+_BIG = _table(
+    "thousand,thousands=1000 million,millions=1000000 billion,billions=1000000000 trillion,trillions=1000000000000 "
+    "k=1000 m=1000000 bn,bil=1000000000 만=10000 억=100000000 조=1000000000000 경=10000000000000000"
+)
+# After 만 or 조 with these, it is another word: 5만큼, 5조각.
+_POWER = re.compile(
+    r"[\s-]?(?i:(?P<latin>hundred|thousand|million|billion|trillion|dozen)s?(?![a-z]))"
+    r"|(?P<short>[kM]|bn|bil\b)(?![A-Za-z])"
+    r"|\s?(?P<hangul>십(?!자|분|이)|백(?!업|팩|색)|천(?!천히|장|사)|만(?!큼|족|일|약|들|나|두|못)|억"
+    r"|조(?![각건항합립회차])|경(?=원|\s|[^가-힣]|$))"
+)
+# A power that is often another word, where the other text has one of these: 5만 is "5 only", 2조 is "group 2".
+_ONLY = re.compile(r"\b(?:only|just|alone|merely|solely|simply|no more than)\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:art(?:icle)?|group|team|section|clause|pair|shift)s?\b", re.IGNORECASE)
+AMBIGUOUS = {"만": _ONLY, "조": _ARTICLE, "k": re.compile(""), "m": re.compile("")}
+
+_UNITS = _table(
+    "zero,zeros,zeroes,nonzero,nil,none=0 one,primary,once,single,sole=1 "
+    "two,twice,double,both,couple,pair,twin,twins,dual,secondary,binary,peer,sophomore=2 "
+    "three,thrice,triple,triples,trio,tertiary=3 "
+    "four,quadruple=4 five=5 six=6 seven=7 eight,octal=8 nine=9 ten,decimal=10 eleven=11 twelve,noon,midnight=12 "
+    "thirteen=13 "
+    "fourteen=14 fifteen=15 sixteen,hex,hexadecimal=16 seventeen=17 eighteen=18 nineteen=19 twenty,twenties=20 "
+    "thirty,thirties=30 "
+    "forty,forties=40 fifty,fifties=50 sixty,sixties=60 seventy,seventies=70 eighty,eighties=80 ninety,nineties=90 "
+    "first,firstly,firsts=1 second,secondly=2 third,thirds,thirdly=3 fourth,fourths,quarter,quarters=4 fifth,fifths=5 "
+    "sixth,sixths=6 seventh,sevenths=7 eighth,eighths=8 ninth,ninths=9 tenth,tenths=10 eleventh=11 twelfth=12 "
+    "thirteenth=13 fourteenth=14 fifteenth=15 sixteenth=16 seventeenth=17 eighteenth=18 nineteenth=19 twentieth=20 "
+    "thirtieth=30 fortieth=40 fiftieth=50 sixtieth=60 seventieth=70 eightieth=80 ninetieth=90 hundredth=100 "
+    "thousandth=1000 "
+    "ones=1 twos=2 threes=3 fours=4 fives=5 sixes=6 sevens=7 eights=8 nines=9 tens=10"
+)
+_MONTHS = _table(
+    "January,Jan=1 February,Feb=2 March,Mar=3 April,Apr=4 May=5 June,Jun=6 July,Jul=7 August,Aug=8 "
+    "September,Sept,Sep=9 October,Oct=10 November,Nov=11 December,Dec=12"
+)
+_MONTH_NAMES = {name.lower(): month for name, month in _MONTHS.items()}
+# Words that may stand for a number beside others.
+_LIKE = _table(
+    "a,an,another,ground,each,every,per,week,weekly,top,year,yearly,annual,daily,monthly,hourly=1 other,biweekly=2 "
+    "week=7 fortnight=14 half,halves=30 quarter=15"
+)
+HALF = re.compile(r"\bhal(?:f|ves)\b|반")
+QUARTER = re.compile(r"\bquarters?\b|분기")
+_ROMAN = _table("ii=2 iii=3 iv=4 v=5 vi=6 vii=7 viii=8 ix=9 x=10 xi=11 xii=12 xiii=13 xiv=14 xv=15 xvi=16")
+_LATIN = re.compile(r"[a-z]+", re.IGNORECASE)
+_DATE = re.compile(
+    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?P<after>{'|'.join(_MONTHS)})\b"
+    rf"|\b(?P<before>{'|'.join(_MONTHS)})\.?\s\d{{1,2}}(?:st|nd|rd|th)?\b(?!:))"
+)
+
+_NATIVE_TENS = _table("열=10 스물,스무=20 서른=30 마흔=40 쉰=50 예순=60 일흔=70 여든=80 아흔=90 백=100")
+_NATIVE = _table("하나,한,첫=1 둘,두=2 셋,세,석=3 넷,네,넉=4 다섯=5 여섯=6 일곱=7 여덟=8 아홉=9")
+_DAYS = _table(
+    "하루,처음,한번,일단,혼자,외동,각=1 이틀,양쪽,양,쌍,다음,둘째,재,반=2 사흘,셋째=3 "
+    "나흘,넷째=4 닷새=5 엿새=6 이레,일주일,주=7 반=30 여드레=8 아흐레=9 "
+    "열흘=10 정오,자정=12 보름=15 유월=6 시월=10"
+)
+_SINO = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
+# Nouns that are counted: before them a syllable is a number.
+_COUNTED = (
+    "월|일|년|분|초|층|번|호|차|등|위|주|개|회|세|학|급|단|배|인|원|부|절|장|점|킬|퍼|프로|달러|도|명|센|미터|대|시|살|달|잔|가지|쪽|마리|권|쌍|"
+    "벌|곳|채|그루|송이|사람|째|병|판|줄|방|통|끼|켤|모금|조각|군데|바퀴|박|편|종|건|자루|척|통|해|평|리터|그램|톤|유로|파운드|엔|위안|줄|칸|자리|면|"
+    "중|대|세기|급|교시|할|푼|여|몇|사이클|페이지|단어|글자|발|팀|쪽|모두|다|팀|문장|항목"
+)
+_HANGUL = re.compile(
+    rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
+    rf"|(?<![가-힣])(?P<only_tens>{'|'.join(_NATIVE_TENS)})(?=\s|{_COUNTED}|[은는이가을를의도]|$)"
+    rf"|(?<![가-힣])(?P<day>{'|'.join(_DAYS)})"
+    rf"|(?<![가-힣])제?(?P<sino>[영공일이삼사오육륙칠팔구십백천만억조]+?)(?=\s?(?:{_COUNTED})|[의은는이가을를에]?(?![가-힣]))"
+)
+# Languages whose numbers these are: of another, what is only in words is not known.
+LANGUAGES = frozenset(("en", "ko"))
+# Hours of an afternoon, which may be written from 13 to 23.
+AFTERNOON = re.compile(
+    r"\bp\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
+)
+# Numbers below zero in words.
+NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
+
+
+class Power(NamedTuple):
+    """A word for a power of ten: where it ends, the word, its value, and whether it multiplies what is before alone."""
+
+    end: int
+    word: str
+    value: int
+    is_small: bool
+
+
+def power_at(text: str, at: int) -> Power | None:
+    """The power of ten that follows a number which ends before `at`."""
+    match = _POWER.match(text, at)
+    if not match:
+        return None
+    word = (match["latin"] or match["short"] or match["hangul"]).lower()
+    return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
+
+
+@lru_cache(maxsize=64)
+def spoken(text: str) -> set[int]:
+    """The numbers that a text says in words, or may say."""
+    return {*_latin(text), *_hangul(text)}
+
+
+def months(text: str) -> list[int]:
+    """The months that a text names in dates with a day in digits."""
+    return [_MONTHS[match["after"] or match["before"]] for match in _DATE.finditer(text)] if " " in text else []
+
+
+def _latin(text: str) -> Iterable[int]:
+    """The numbers in English words: those of runs such as `two hundred and five`, and of each word."""
+    run: list[int | str] = []
+    end, is_like = -2, False
+    for match in _LATIN.finditer(text):
+        word = match[0].lower()
+        if word == "and" and run:
+            continue
+        is_near = not run or text[end : match.start()].strip(" -and") == ""
+        value = _UNITS.get(word)
+        if value is not None or word in _SMALL or word in _BIG:
+            if not is_near or (value is not None and is_like):
+                yield from _values(run)
+                run = []
+            is_like = False
+            run.append(word if value is None else value)
+            end = match.end()
+            if value is not None:
+                yield value
+            continue
+        yield from _values(run)
+        run = []
+        for table in (_MONTH_NAMES, _LIKE, _ROMAN):
+            if word in table:
+                yield table[word]
+                if table is _LIKE:
+                    run, end, is_like = [1], match.end(), True
+    yield from _values(run)
+
+
+def _hangul(text: str) -> Iterable[int]:
+    """The numbers in Korean words."""
+    for match in _HANGUL.finditer(text):
+        if match["native"]:
+            yield (_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]
+            if match["tens"]:
+                yield _NATIVE_TENS[match["tens"]]
+        elif match["only_tens"]:
+            yield _NATIVE_TENS[match["only_tens"]]
+        elif match["day"]:
+            yield _DAYS[match["day"]]
+        else:
+            yield from _values([_SINO.get(syllable, syllable) for syllable in match["sino"]])
+
+
+def _values(run: list[int | str]) -> list[int]:
+    """The number of a run of units and powers: 이 백 만 is 2,000,000."""
+    if not run:
+        return []
+    total = group = 0
+    unit: int | None = None
+    for item in run:
+        if isinstance(item, int):
+            unit = (unit or 0) + item
+        elif item in _SMALL:
+            group += (1 if unit is None else unit) * _SMALL[item]
+            unit = None
+        else:
+            total += max(group + (unit or 0), 1) * _BIG[item]
+            group, unit = 0, None
+    return [total + group + (unit or 0)]

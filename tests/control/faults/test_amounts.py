@@ -1,0 +1,94 @@
+"""Amounts: compared by value, with sign and power of ten; forgiven where the other side has them in words."""
+
+import pytest
+
+from dragoman.config import DecodeConfig
+from dragoman.control.faults.amounts import compare, find_amounts
+from dragoman.control.faults.faults import Requirements
+from dragoman.text.words.number_words import months, spoken
+
+EN_KO = ("en", "ko")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2 million people", [2_000_000]),
+        ("200만 명", [2_000_000]),
+        ("1억 2천만 원", [120_000_000]),
+        ("4천 5백만 주, 7억 9천 9백만", [45_000_000, 799_000_000]),
+        ("5만 8,000명", [58_000]),
+        ("1조 2,000억", [1_200_000_000_000]),
+        ("5 hundred thousand and 2 dozen", [500_000, 24]),
+        ("a 12-billion-dollar plan, 2.5 billion", [12_000_000_000, 2_500_000_000]),
+        ("-5°C, −7, -$3, 2-4, a-5, 3 - 1", [-5, -7, -3, 2, 4, 5, 3, 1]),
+        ("5만큼, 3조각, Vue 2 경험", [5, 3, 2]),
+        ("3천 5개", [3000, 5]),
+    ],
+)
+def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[int]) -> None:
+    assert [amount.value for amount in find_amounts(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("two hundred and five", {205}),
+        ("once every twenty-four hours", {1, 24}),
+        ("half a million, three decades", {1_000_000, 30}),
+        ("이백만 명이 두 번, 열두 시에", {2_000_000, 2, 12}),
+        ("천 명", {1000}),
+        ("오억 원과 삼일", {500_000_000, 3}),
+    ],
+)
+def test_numbers_in_words_are_read(text: str, values: set[int]) -> None:
+    assert values <= spoken(text)
+
+
+def test_a_syllable_of_another_word_is_no_number() -> None:
+    assert not spoken("한국의 이야기")
+    assert months("Room 12 may have visitors on 5 March.") == [3]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("2 million", "200만"),
+        ("It opens at 9:00.", "9시에 엽니다."),
+        ("two dogs", "개 2마리"),
+        ("15 May 2024", "2024년 5월 15일"),
+        ("-5 degrees", "영하 5도"),
+        ("at 3 p.m.", "오후 3시"),
+        ("Only 5 are left.", "5만 남았습니다."),
+        ("3, 5 and 7", "3, 5, 7"),
+        ("half an hour", "30분"),
+    ],
+)
+def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
+    for ours, theirs, languages in ((source, target, EN_KO), (target, source, EN_KO[::-1])):
+        assert not Requirements.of(ours, DecodeConfig(), languages=languages).faults(theirs).flags
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "says"),
+    [
+        ("244890 people came.", "244890만 명이 왔다.", "244890"),
+        ("5 people came.", "5억 명이 왔다.", "500000000"),
+        ("It costs 300 dollars.", "가격은 300만 달러입니다.", "3000000"),
+        ("temperature -5", "온도 5", "-5"),
+        ("Pay before 15 May 2024.", "15월 2024일 전에 내세요.", "lacks 5"),
+        ("up to 10 books", "최대 여섯 시", "lacks 10"),
+        ("3 dogs", "개 마리", "lacks 3"),
+        ("Choose 3, 5 or 7.", "5, 3, 7 중에서 고르세요.", "order"),
+        ("The house is old.", "그 집은 300년 됐다.", "300"),
+    ],
+)
+def test_another_amount_has_a_warning(source: str, target: str, says: str) -> None:
+    flags = Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
+    assert [flag.kind for flag in flags] == ["number"]
+    assert says in flags[0].text
+
+
+def test_without_known_words_a_small_number_may_be_missing() -> None:
+    assert not compare(find_amounts("3 dogs"), [], "3 dogs", "drei Hunde", ("en", "de")).lost
+    assert compare(find_amounts("30 dogs"), [], "30 dogs", "Hunde", ("en", "de")).lost

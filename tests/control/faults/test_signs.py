@@ -1,0 +1,63 @@
+"""Signs, foreign words and negation: what a translation loses or makes up, and what is only written otherwise."""
+
+import pytest
+
+from dragoman.config import DecodeConfig
+from dragoman.control.faults.faults import Faults, Requirements
+
+EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
+
+
+def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
+    return Requirements.of(source, DecodeConfig(), languages=languages).faults(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("It costs €5 and £3.", "5유로와 3파운드입니다."),
+        ("Save 5%.", "5퍼센트를 아끼세요."),
+        ("Save 5%.", "5％를 아끼세요."),
+        ("50 kg at 20 °C", "섭씨 20도에서 50㎏"),
+        ("Section § 5 applies.", "제5조가 적용됩니다."),
+        ("✓ Done", "✓ 완료"),
+        ("½ cup of sugar", "설탕 반 컵"),
+        ("m² of floor", "바닥 제곱미터"),
+        ("Do not open it.", "열지 마세요."),
+        ("She failed the exam.", "시험에 합격하지 못했다."),
+        ("You must go.", "가지 않으면 안 된다."),
+        ("Only two are left.", "둘밖에 없다."),
+        ("It's cold, isn't it?", "춥죠?"),
+        ("The PDF is empty.", "PDF가 비어 있다."),
+    ],
+)
+def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str) -> None:
+    assert not faults(source, target, EN_KO).flags
+    assert not faults(target, source, KO_EN).flags
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind", "says"),
+    [
+        ("It costs €5.", "⚠5입니다.", "sign", "€"),
+        ("50% off", "50 할인", "sign", "lacks %"),
+        ("½ cup of sugar", "설탕 컵", "sign", "½"),
+        ("See ¶ 3.", "¦ 3을 보세요.", "sign", "adds ¦"),
+        ("Rated ●●●○", "등급 ●○", "sign", "●"),
+        ("Save the file", "파일 \ufffd 저장", "sign", "\ufffd"),
+        ("The sign says مرحبا here.", "표지판에 켄터라고 적혀 있다.", "word", "مرحبا"),
+        ("Open the window.", "msg를 엽니다.", "word", "msg"),
+        ("I do not like this movie.", "나는 이 영화를 좋아한다.", "negation", "lacks"),
+        ("I like this movie.", "나는 이 영화를 좋아하지 않는다.", "negation", "adds"),
+    ],
+)
+def test_what_is_lost_or_made_up_has_a_warning(source: str, target: str, kind: str, says: str) -> None:
+    flags = faults(source, target, EN_KO).flags
+    assert kind in {flag.kind for flag in flags}
+    assert says in " ".join(flag.text for flag in flags)
+
+
+def test_of_unknown_languages_only_broken_bytes_are_a_fault() -> None:
+    assert not faults("It costs €5.", "Das sind 5 Taler.", ("en", "de")).flags
+    assert [flag.kind for flag in faults("Save it.", "Spei\ufffd es.", ("en", "de")).flags] == ["sign"]
+    assert not faults("a \ufffd b", "a \ufffd b", None).flags
