@@ -2,15 +2,16 @@
 
     python benchmarks/models/page_speed.py [--quick] [--model en-ko] [--rounds 5]
 
-The page is opened from disk in a headless Chromium without a network, with WebAssembly and without. Sentences of one
-text are typed in one after another at beam sizes 1 and 4; costs are the processor time of the worker's thread
-(schedstat), so that other programs do not count, and the time until the page is ready is that of a clock.
-`per_20_tokens` is the median over the sentences of the cost of a translation, its encoder included, per 20 tokens of it.
---quick takes 2 rounds. The last line is one JSON object.
+The page is opened from disk in a headless Chromium without a network, with WebAssembly and without. Sentences are typed
+in one after another at beam sizes 1 and 4; costs are the processor time of the worker's thread (schedstat), so that
+other programs do not count, and the time until the page is ready is that of a clock. `per_20_tokens` is the median
+over the sentences of the cost of a translation, its encoder included, per 20 tokens of it. --quick takes 2 rounds. The
+last line is one JSON object.
 """
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import tempfile
@@ -40,19 +41,29 @@ SENTENCES = {
 
 
 def worker_seconds() -> float:
-    """Processor time so far of the workers of all Chromium processes."""
+    """Processor time so far of the workers in the browsers of this process."""
     total = 0.0
     for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
         try:
-            if (task / "comm").read_text().startswith("DedicatedWorker"):
+            named = (task / "comm").read_text().startswith("DedicatedWorker")
+            if named and os.getpid() in ancestors(int(task.parts[2])):
                 total += int((task / "schedstat").read_text().split()[0]) / 1e9
         except OSError:  # it has ended
             continue
     return total
 
 
+def ancestors(process: int) -> list[int]:
+    """The parent of a process, its parent and so on."""
+    parents = []
+    while process > 1:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        parents.append(process)
+    return parents
+
+
 def measure(browser: Any, page: Path, plain: bool, rounds: int, sentences: list[str]) -> dict[str, Any]:
-    """Open the page and translate each sentence in each round, ended by other marks, so that nothing is known."""
+    """Open the page and translate each sentence in each round, with other marks at its end, so that none is known."""
     context = browser.new_context(offline=True)
     tab = context.new_page()
     if plain:

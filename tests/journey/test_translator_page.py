@@ -173,8 +173,8 @@ def test_bad_input(tab: Any, file: Path) -> None:
 def test_slower_where_a_browser_allows_less(tab: Any, file: Path, lacking: str) -> None:
     tab.add_init_script(f"delete window.{lacking};")
     open_page(tab, file)
-    said = {"Worker": "has no worker", "WebAssembly": "compute with WebAssembly"}[lacking]
-    playwright.expect(tab.locator("#status")).to_contain_text(said)
+    note = {"Worker": "has no worker", "WebAssembly": "compute with WebAssembly"}[lacking]
+    playwright.expect(tab.locator("#status")).to_contain_text(note)
     assert translation(tab, "red dog")
 
 

@@ -1,4 +1,5 @@
-// The kernels of `kernels.c`, compiled to WebAssembly SIMD: float32 arithmetic as in plain JavaScript, in another order.
+// The kernels of `kernels.c`, compiled to WebAssembly SIMD: sums of float32 as in plain JavaScript, in another
+// order, or with int8 of whole numbers, for which vectors are rounded to 16 bits.
 // Matrices live in the memory of the module, and vectors are copied into it.
 "use strict";
 
@@ -14,7 +15,7 @@ class SimdKernels {
   constructor(exports, bytes) {
     this.exports = exports;
     this.top = exports.__heap_base.value;
-    this.input = this.output = { at: 0, size: 0 };
+    this.input = this.output = this.scratch = { at: 0, size: 0 };
     this._reserve(bytes);
   }
 
@@ -37,8 +38,10 @@ class SimdKernels {
     this.output = this._buffer(this.output, 4 * count * rows);
     this._floats(this.input.at, count * columns).set(x.subarray(0, count * columns));
     const { exports } = this;
-    if (scales) exports.linear_int8(this.input.at, count, columns, at, scales, rows, this.output.at);
-    else exports.linear_float32(this.input.at, count, columns, at, rows, this.output.at);
+    if (scales) {
+      this.scratch = this._buffer(this.scratch, 2 * count * columns + 4 * count);
+      exports.linear_int8(this.input.at, count, columns, at, scales, rows, this.output.at, this.scratch.at);
+    } else exports.linear_float32(this.input.at, count, columns, at, rows, this.output.at);
     const y = this._floats(this.output.at, count * rows).slice();
     if (bias) for (let i = 0; i < y.length; i++) y[i] += bias[i % rows];
     return y;
