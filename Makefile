@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-all test-levels install check format docs clean
+.PHONY: demo test test-slow test-all test-levels install check format docs kernels clean
 
 demo: $(VENV)/.train
 	$(BIN)/dragoman demo
@@ -36,6 +36,14 @@ test-levels: $(VENV)/.installed
 		$(AT_LEVEL) "not slow and not gpu"
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 CT2_FORCE_CPU_ISA=AVX2 $(AT_LEVEL) "not gpu"
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(AT_LEVEL) "not slow and not gpu"
+
+# The SIMD kernels of pages: clang 14 with lld (Debian 12) writes the bytes that are checked in.
+KERNELS := clang --target=wasm32 -O3 -msimd128 -nostdlib -Wl,--no-entry -Wl,--export=__heap_base -Wl,--export-dynamic -Wl,--strip-all
+WEB := src/dragoman/web
+kernels:
+	$(KERNELS) -o $(WEB)/kernels.wasm $(WEB)/kernels.c
+	chmod 644 $(WEB)/kernels.wasm
+	cd $(WEB) && sha256sum kernels.c kernels.wasm > kernels.sha256
 
 install: $(VENV)/.installed
 

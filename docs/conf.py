@@ -3,12 +3,14 @@
 import importlib
 import inspect
 import re
+from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.statemachine import StringList
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -18,6 +20,11 @@ language = "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 # Headings that a link may lead to.
 myst_heading_anchors = 3
+# Formulas as GitHub reads them: $…$ in a line, a block of `math`. `mathml` below writes them.
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
+myst_dmath_allow_space = myst_dmath_allow_digits = False
+html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A docstring has its code between single backticks.
@@ -85,8 +92,32 @@ def as_restructured_text(app: Sphinx, kind: str, name: str, value: Any, options:
         lines[number] = "".join(part if part[:1] == "`" else re.sub(r"([*|_\\])", r"\\\1", part) for part in parts)
 
 
+def mathml(self: Any, node: nodes.Element) -> None:
+    """A formula in LaTeX as MathML, which browsers draw without a script."""
+    block = isinstance(node, nodes.math_block)
+    formula = tex2mathml(node.astext(), as_block=block)
+    self.body.append(f'<div class="equation">{formula}</div>' if block else formula)
+    raise nodes.SkipNode
+
+
+def inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """A figure of the course becomes part of its page, so that it follows the page's colours."""
+    for image in list(doctree.findall(nodes.image)):
+        if "images/learn/" in image["uri"]:
+            drawing = (Path(app.srcdir) / image["uri"]).read_text(encoding="utf-8")
+            caption = f"<figcaption>{image['alt']}</figcaption>"
+            figure = nodes.raw("", f'<figure class="drawing">{drawing}{caption}</figure>', format="html")
+            parent = image.parent
+            if isinstance(parent, nodes.paragraph) and len(parent) == 1:
+                parent.replace_self(figure)
+            else:
+                image.replace_self(figure)
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx's entry point; `one_language` runs after the theme has made the contents."""
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
+    app.connect("doctree-resolved", inline_figures)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", as_restructured_text)
     app.connect("html-page-context", one_language, priority=900)

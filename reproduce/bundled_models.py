@@ -3,6 +3,7 @@
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py finish RUN TEXT SOURCE TARGET
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py score MODEL TEXT SOURCE TARGET
     python reproduce/bundled_models.py everyday MODEL SOURCE TARGET
+    python reproduce/bundled_models.py judged SOURCE TARGET
     python reproduce/bundled_models.py choice TEXT
     python reproduce/bundled_models.py status RUNS
 
@@ -11,9 +12,10 @@ sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dr
 of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
 `score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
-model, to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test
-sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last line of all but
-`everyday` is one JSON object.
+model, to be judged: kind, source, translation, separated by tabs. Once they are in `everyday_judged.tsv`, `judged`
+lets the bundled model learn from them how sure it is and what it calls doubtful. `choice` counts for how many
+validation and test sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last
+line of all but `everyday` is one JSON object.
 """
 
 import json
@@ -22,6 +24,7 @@ import shutil
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bundled_text import SIDES, lines
 
@@ -30,6 +33,7 @@ from dragoman.bundled import HOME, bundled_model_for, scripts
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.system.files import atomic_folder
 from dragoman.translator import Translator
+from dragoman.workflows.evaluate.confidence import confidence_facts, learn_judged_confidence
 
 HERE = Path(__file__).parent
 VERDICTS = ("usable", "partly", "wrong")
@@ -197,6 +201,20 @@ def install(bundle: Bundle, pair: str) -> None:
         shutil.copytree(bundle.folder, partial, dirs_exist_ok=True)
 
 
+def learn_from_judged(source: str, target: str) -> None:
+    """Let the bundled model learn its confidence from the judged sentences, and print how well they divide."""
+    pair = f"{source}-{target}"
+    sentences = {text for hundred in HUNDREDS for _, text, _ in everyday_sentences(source, hundred)}
+    rows = [row.split("\t") for row in (HERE / "everyday_judged.tsv").read_text(encoding="utf-8").splitlines()]
+    with TemporaryDirectory() as folder:
+        judged, model = Path(folder) / "judged.tsv", Path(shutil.copytree(HOME / pair, Path(folder) / pair))
+        chosen = ["\t".join(row[1:]) + "\n" for row in rows if row[1] in sentences]
+        judged.write_text("".join(chosen), encoding="utf-8")
+        learned = learn_judged_confidence(model, judged).confidence
+        install(open_bundle(model), pair)
+    print(json.dumps(confidence_facts(learned)))
+
+
 def choice(folder: Path) -> None:
     """Let every sentence find its model."""
     wrong, sentences = [], 0
@@ -240,6 +258,8 @@ if __name__ == "__main__":
                     print(*row, sep="\t")
         case ["finish", run, folder, source, target]:
             finish(Path(os.environ["DRAGOMAN_DATA"]), Path(run), Path(folder), source, target)
+        case ["judged", source, target]:
+            learn_from_judged(source, target)
         case ["score", model, folder, source, target]:
             score(Path(os.environ["DRAGOMAN_DATA"]), model, Path(folder), source, target)
         case ["status", runs]:

@@ -175,7 +175,7 @@ def own() -> list[Row]:
     """The sentences that were written for the models."""
     found = []
     for path in sorted((HERE / "everyday").glob("*.tsv")):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n"):
             en, ko = line.split("\t")
             found.append((EVERYDAY, normalise(en), normalise(ko)))
     return found

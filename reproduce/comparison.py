@@ -1,9 +1,12 @@
 """Networks of the paper's comparison on one corpus, each with the same number of operations, then `compare`.
 
     python reproduce/comparison.py CORPUS DATA OUTPUT [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
+                                   [--times N] [--rates RATE ...]
 
 CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system is trained at
 each of `RATES`, in as many updates as cost the operations of the first; the run with the least validation loss counts.
+With --times an update has that many times the text. `reproduce/gpu/networks.py` trains the same runs on a GPU; with its
+options and its folder as OUTPUT they are compared here.
 Printed are costs, scores and paired tests on each test set. The last line is one JSON object. What is in OUTPUT is not
 done again, and an interrupted run is resumed.
 """
@@ -39,7 +42,7 @@ SYSTEMS: dict[str, dict[str, object]] = {
 }
 USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
 RATES = (2e-3, 4e-3)
-WARMUP, VALIDATIONS = 0.1, 12
+WARMUP, VALIDATIONS, UPDATE = 0.1, 12, 512
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Task:
     steps: int
     domains: frozenset[str] = frozenset()
     """Only lines of these; all if empty."""
+    times: int = 1
+    """How many times UPDATE tokens an update has."""
+    device: str = "auto"
+    minutes: float | None = None
+    """The most that a run may take."""
 
 
 TASKS = {
@@ -104,9 +112,11 @@ def configuration(task: Task, text: Path, name: str, output: Path, steps: int, r
             "train": {
                 "output": str(output),
                 "seed": seed,
-                "precision": "float32",
-                "batch_tokens": 512,
+                "device": task.device,
+                "precision": "bfloat16" if task.device == "cuda" else "float32",
+                "batch_tokens": UPDATE * task.times,
                 "max_steps": steps,
+                "max_minutes": task.minutes,
                 "schedule": "linear",
                 "learning_rate": rate,
                 "warmup": max(1, round(steps * WARMUP)),
@@ -141,14 +151,14 @@ def finished(config: RunConfig) -> float:
     return float(open_bundle(folder / "model").manifest["training"]["loss"])
 
 
-def trained(task: Task, text: Path, output: Path, seeds: int, name: str) -> dict[str, Any]:
+def trained(task: Task, text: Path, output: Path, seeds: int, rates: Sequence[float], name: str) -> dict[str, Any]:
     """The runs of a system at all rates, and those of further seeds at the best; that rate, and the losses."""
     steps = round(task.steps * share_of(task, text, name))
     losses = {}
-    for rate in RATES:
+    for rate in rates:
         losses[rate] = finished(configuration(task, text, name, folder_of(output, name, rate), steps, rate))
         print(f"{name}, rate {rate:g}: validation loss {losses[rate]:.3f}", flush=True)
-    best = min(RATES, key=lambda rate: losses[rate])
+    best = min(rates, key=lambda rate: losses[rate])
     for seed in range(2, seeds + 1):
         finished(configuration(task, text, name, folder_of(output, name, best, seed), steps, best, seed))
     return {"rate": best, "losses": {f"{rate:g}": round(loss, 3) for rate, loss in losses.items()}}
@@ -206,18 +216,19 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="Updates of the first; by itself 6,076 or 4,340.")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=USUAL)
+    parser.add_argument("--times", type=int, default=1, help="How many times 512 tokens an update has.")
+    parser.add_argument("--rates", nargs="+", type=float, default=RATES)
     parser.add_argument("--jobs", type=int, default=2, help="How many train at a time, on one thread each.")
     given = parser.parse_args()
     task, output = TASKS[given.corpus], given.output.absolute()
-    task = task if given.steps is None else replace(task, steps=given.steps)
+    task = replace(task, steps=given.steps or task.steps, times=given.times)
     text = output / "text"
     if not text.exists():
         with atomic_folder(text) as folder:
             write_text(task, given.data / given.corpus, folder)
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
-        chosen = dict(
-            zip(given.systems, pool.map(partial(trained, task, text, output, given.seeds), given.systems), strict=True)
-        )
+        work = partial(trained, task, text, output, given.seeds, given.rates)
+        chosen = dict(zip(given.systems, pool.map(work, given.systems), strict=True))
     folders = [folder_of(output, name, chosen[name]["rate"]) for name in given.systems]
     result = compare_runs(folders, equal="flops", page=output / "compare.html")
     systems = {one.name: chosen[one.name] | measured(one) for one in result.runs}

@@ -11,9 +11,10 @@ import httpx
 import pytest
 import uvicorn
 
-from dragoman.serve.app import make_app
+from dragoman.serve.app import PUBLIC, make_app
 from dragoman.serve.connection import Protocol
 from dragoman.serve.documents.documents import Documents
+from dragoman.serve.http.origins import PublicAddress
 from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address, listen
 from dragoman.serve.work.service import Service, ServiceLimits
@@ -23,11 +24,12 @@ get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
 
 
 @contextmanager
-def live(service: Service, documents: Documents | None = None) -> Iterator[str]:
+def live(service: Service, documents: Documents | None = None, public: PublicAddress = PUBLIC) -> Iterator[str]:
     """The URL of a server on a free port of this machine."""
     with listen(Address(port=0)) as listening:
-        app = make_app(service, documents=documents)
-        server = uvicorn.Server(uvicorn.Config(app, http=Protocol, ws="none", log_config=None))
+        app = make_app(service, public, documents=documents)
+        config = uvicorn.Config(app, http=Protocol, ws="none", log_config=None, proxy_headers=False)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()
         host, port = listening.getsockname()[:2]

@@ -98,3 +98,15 @@ def test_equal_scores_are_no_difference() -> None:
     before, after = ["a b c x", "e f g h", "i j k l"], ["a b c y", "e f g h", "i j k l"]  # one wrong word each
     score = next(new for _, new in paired_bootstrap(before, after, references, 100) if new.name == "TER")
     assert score.p_bootstrap == 1.0
+
+
+def test_a_score_is_a_number_where_one_is_needed() -> None:
+    score = Score("BLEU", 40.44, "signature", 38.94, 41.96)
+    assert float(score) == 40.44
+    assert f"{score:.1f}" == "40.4"
+    assert str(score) == f"{score}" == "BLEU = 40.4 [38.9, 42.0]"
+    assert str(Score("TER", 5.0, "signature")) == "TER = 5.0"
+    assert score > 30
+    assert score >= Score("BLEU", 40.44, "another")
+    assert not score < 40.44
+    assert score <= 41

@@ -4,11 +4,13 @@ Each writes down what it has while it runs, ends with a line of JSON, and leaves
 """
 
 import contextlib
+import gzip
 import json
 import os
 import random
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import open_bundle
+from dragoman.data.corpus.corpus import embedded_pairs
 from dragoman.translator import Translator
 from dragoman.workflows.models.export import export
 
@@ -26,7 +29,7 @@ pytestmark = pytest.mark.slow
 JOBS = Path(__file__).parents[1] / "reproduce/gpu"
 WORDS = {"red": "빨간", "dog": "개", "cat": "고양이", "sees": "봅니다", "big": "큰", "two": "둘", "bird": "새"}
 # Time is what a job is bounded by; a rehearsal is bounded by its size too, so that a busy machine does not change it.
-SECONDS = 900
+SECONDS = 3600
 
 
 @dataclass
@@ -237,3 +240,47 @@ def test_the_tests_of_a_gpu_are_counted_one_by_one(tmp_path: Path) -> None:
     assert ended.facts["counts"] == {"skipped": len(rows)}
     assert len(rows) > 20
     assert ended.seen["tests.json"] > 5
+
+
+def test_every_measurement_has_its_row(tmp_path: Path) -> None:
+    facts = rehearse(tmp_path / "out", "measurements.py", "--text", tmp_path).facts
+    assert {row["way"] for row in facts["steps"]} == {"host", "device"}
+    assert all(
+        row["ms"] > 0 for table in ("steps", "kernels", "attention") for row in facts[table] if "error" not in row
+    )
+    assert all(row["tokens_per_s"] > 0 for row in facts["search"])
+    # A kernel that only a GPU has is a row that says so; nothing else fails.
+    failed = [row for table in facts.values() if isinstance(table, list) for row in table if "error" in row]
+    assert {row["variant"] for row in failed} <= {"varlen_attn"}
+
+
+def test_peers_take_turns_and_who_is_missing_is_a_row_that_says_so(tmp_path: Path) -> None:
+    facts = rehearse(tmp_path / "out", "peers.py", "--text", tmp_path).facts
+    rows = {row["system"]: row for row in facts["training"]}
+    assert rows.keys() == {"dragoman", "pytorch", "marian", "joeynmt", "eole"}
+    for name, row in rows.items():
+        if name in ("dragoman", "pytorch") or "error" not in row:
+            assert row["target_tokens_per_s"] > 0
+        else:
+            assert "ModuleNotFoundError" in row["error"]
+    assert facts["decoding"][0]["system"] == "dragoman"
+    assert facts["decoding"][0]["target_tokens_per_s"] > 0
+
+
+def test_networks_come_back_as_runs_that_can_be_compared(tmp_path: Path) -> None:
+    data, lines = tmp_path / "data" / "multi30k", [pair.source for pair in embedded_pairs("train")]
+    data.mkdir(parents=True)
+    for split, count in (("train", 600), ("val", 20), ("test_2016_flickr", 20), ("test_2017_flickr", 20)):
+        for side, rows in (("en", lines[:count]), ("de", [line.upper() for line in lines[:count]])):
+            content = "".join(line + "\n" for line in rows)
+            (data / f"{split}.{side}.gz").write_bytes(gzip.compress(content.encode()))
+    where = ["--data", data.parent, "--output", tmp_path / "runs", "--steps", 4, "--systems", "Transformer", "RNN"]
+    job = rehearse(tmp_path / "out", "networks.py", *where)
+    assert "log" not in job.facts
+    for name in ("Transformer", "RNN"):
+        assert job.facts["rate 0.004"][name]["curve"][-1][0] >= 4
+        with tarfile.open(job.out / f"0.004-{name}.tar.xz") as archive:
+            archive.extractall(tmp_path / "back", filter="data")
+    models = [*(tmp_path / "back").rglob("model/bundle.json")]
+    assert len(models) == 2
+    assert all(open_bundle(model.parent).manifest["training"]["loss"] > 0 for model in models)

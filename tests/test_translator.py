@@ -1,5 +1,9 @@
 """Translator: as many translations as lines, in their order, whatever is in the lines."""
 
+import io
+import queue
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +14,9 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import DataError, ModelError, ResourceError
 from dragoman.model.transformer import Transformer
+from dragoman.system.pipe import may_wait
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.text.words.lines import chunks_of
 from dragoman.translator import Translator
 from stand_ins import FakeEngine
 
@@ -46,9 +52,13 @@ LINE = st.text(alphabet="dogcatré 한👩\t\u200b", max_size=15)
 def test_as_many_lines_come_out_as_went_in_and_in_their_order(echo: Translator, lines: list[str]) -> None:
     found = echo.translate(lines)
     assert [translation.source for translation in found] == lines
-    assert [translation.text for translation in found] == [
-        " ".join(line.replace("\u200b", "").split()) for line in lines
-    ]
+    clean = [line.replace("\u200b", "") for line in lines]
+    texts = [translation.text.replace("\u200b", "") for translation in found]  # a line without words has its own
+    assert [text.split() for text in texts] == [line.split() for line in clean]
+    for text, line in zip(texts, clean, strict=True):
+        if line.strip():
+            assert text.count("\t") == line.count("\t")
+            assert text.partition(text.strip())[::2] == line.partition(line.strip())[::2]
 
 
 def test_a_line_translates_the_same_in_any_company(translator: Translator) -> None:
@@ -71,6 +81,60 @@ def test_a_stream_gives_before_all_has_come(echo: Translator) -> None:
             yield "red dog"
 
     assert next(echo.stream(endless(), window=2)).text == "red dog"
+
+
+@pytest.mark.parametrize("window", [1, 1024])
+def test_a_line_that_has_come_is_answered_before_the_next_is_awaited(echo: Translator, window: int) -> None:
+    answered: queue.Queue[str] = queue.Queue()
+
+    def lines():  # type: ignore[no-untyped-def]
+        for line in ("red", "dog", "", "tree"):
+            yield line
+            assert answered.get(timeout=30) == line
+
+    for translation in echo.stream(lines(), window):
+        answered.put(translation.source)
+
+
+def test_a_stream_reads_no_line_that_it_does_not_translate(echo: Translator) -> None:
+    read: list[int] = []
+    lines = (str(read.append(number) or number) for number in range(100))
+    stream = echo.stream(lines, window=3)
+    assert [next(stream).source for _ in range(4)] == ["0", "1", "2", "3"]
+    assert len(read) <= 6
+    stream.close()  # type: ignore[attr-defined]
+
+
+def test_what_ends_the_lines_of_a_stream_ends_it(echo: Translator) -> None:
+    def lines():  # type: ignore[no-untyped-def]
+        yield "red"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(echo.stream(lines()))
+    with pytest.raises(DataError, match="line 2 is"):
+        list(echo.stream(iter(["red", 2])))  # type: ignore[list-item]
+
+
+def test_lines_that_are_at_hand_are_read_in_this_thread(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("red\ndog\n", encoding="utf-8")
+    with (tmp_path / "lines").open(encoding="utf-8") as file:
+        assert not may_wait(file)
+    assert not any(map(may_wait, (["red", "dog"], {"red"}, range(2))))
+    assert all(map(may_wait, (iter(["red"]), io.StringIO("red"))))
+
+
+def test_a_list_of_lines_ends_where_the_next_has_not_come() -> None:
+    comes = {3, 4}
+    read = 0
+
+    def lines():  # type: ignore[no-untyped-def]
+        nonlocal read
+        for read in range(1, 6):
+            yield str(read)
+
+    chunks = chunks_of(lines(), 3, waits=lambda: read + 1 not in comes)
+    assert list(chunks) == [["1"], ["2", "3", "4"], ["5"]]
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\t", "\u200b", "\ufeff "], ids=ascii)

@@ -249,3 +249,12 @@ def test_what_is_no_glossary_is_named(given: Any) -> None:
 def test_a_wrong_type_of_engine_device_or_threads_is_named(arguments: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=f"^{next(iter(arguments))}: "):
         Translator.load("en-ko", **arguments)
+
+
+def test_a_translator_is_read_in_one_line_and_closed_by_with(translator: Translator) -> None:
+    with Translator(translator.tokenizer, translator.engine, translator.options) as opened:
+        assert repr(opened) == "<Translator en-und, TorchEngine>"
+        assert opened.translate("red dog").text
+    with pytest.raises(ConfigError, match="it was closed; load it again"):
+        opened.translate("red dog")
+    assert translator.translate("red dog").text, "the engine of another is open"

@@ -68,6 +68,7 @@ KEYS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "shortlist": ({"shortlist": True}, ENGINES),
     "token_scores": ({"token_scores": True}, ENGINES),
     "confidence": (CONFIDENCE, ENGINES),
+    "doubtful": ({"doubtful": False}, ENGINES),
     "confidence_samples": ({**CONFIDENCE, "confidence_samples": 8}, ENGINES),
     "alignment": ({"alignment": True}, ENGINES),
     "placeholders": ({"placeholders": ()}, ENGINES),

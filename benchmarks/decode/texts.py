@@ -27,7 +27,7 @@ def read_text(args: argparse.Namespace) -> tuple[str, list[str], list[str]]:
 
 def _lines(path: Path) -> list[str]:
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return raw.decode().splitlines()
+    return raw.decode().removesuffix("\n").split("\n")
 
 
 def random_bundle(folder: Path) -> Bundle:

@@ -1,6 +1,6 @@
 """Dragoman's engines, or direct calls of CTranslate2, behind the pipe of `peers/decode_pipe.py`.
 
-    python benchmarks/decode/worker.py torch BUNDLE [--precision float32|bfloat16] [--threads 2]
+    python benchmarks/decode/worker.py torch BUNDLE [--precision float32|bfloat16] [--threads 2] [--device cpu|cuda]
     python benchmarks/decode/worker.py ctranslate2|direct BUNDLE --network FOLDER --precision float32|int8
                                        [--shortlist] [--threads 2]
 
@@ -24,7 +24,7 @@ from dragoman.engine import Engine, queries
 from dragoman.text.tokens.tokenizer import EOS
 
 
-def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
+def torch_engine(bundle: Bundle, precision: str, threads: int, device: str) -> Engine:
     """The reference engine."""
     import torch
 
@@ -33,7 +33,7 @@ def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
 
     torch.set_num_threads(threads)
     retain_freed_memory(torch.get_num_threads())  # as the command line does
-    return TorchEngine(bundle.load_model(), torch.device("cpu"), precision=precision)
+    return TorchEngine(bundle.load_model(), torch.device(device), precision=precision)
 
 
 def ctranslate2_engine(bundle: Bundle, network: Path, threads: int) -> Engine:
@@ -48,7 +48,8 @@ def ours(engine: Engine, shortlist: bool) -> System:
 
     def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
         limits = {"min_length": options.min, "max_length": options.max}
-        config = DecodeConfig(beam=options.beam, length_penalty=options.alpha, shortlist=shortlist, **limits)
+        how = {"beam": options.beam, "length_penalty": options.alpha, "batch_tokens": options.batch}
+        config = DecodeConfig(**how, shortlist=shortlist, **limits)
         return [list(hypotheses[0].tokens) for hypotheses in engine.translate(queries(rows), config)]
 
     return System(search, lambda sources, targets: engine.score(queries(sources), targets))
@@ -112,12 +113,13 @@ def main() -> None:
     parser.add_argument("--precision", choices=["float32", "bfloat16", "int8"], default="float32")
     parser.add_argument("--shortlist", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of the torch engine")
     args = parser.parse_args()
 
     def load() -> System:
         bundle = open_bundle(args.bundle)
         if args.name == "torch":
-            return ours(torch_engine(bundle, args.precision, args.threads), args.shortlist)
+            return ours(torch_engine(bundle, args.precision, args.threads, args.device), args.shortlist)
         if args.name == "ctranslate2":
             return ours(ctranslate2_engine(bundle, args.network, args.threads), args.shortlist)
         direct = Direct(bundle, args.network, args.precision, args.threads)

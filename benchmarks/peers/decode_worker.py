@@ -1,9 +1,10 @@
 """JoeyNMT or Hugging Face's Marian with our weights, behind the pipe of `decode_pipe.py`.
 
     python decode_worker.py convert FOLDER
-    python decode_worker.py joeynmt|marian FOLDER [--precision float32|bfloat16] [--threads 2]
+    python decode_worker.py joeynmt|marian FOLDER [--precision float32|bfloat16] [--threads 2] [--device cpu|cuda]
 
-Runs in the environment made from train-requirements.txt. FOLDER contains `model.safetensors`, the weights of a bundle,
+Runs in the environment made from train-requirements.txt; on a GPU (`reproduce/gpu/peers.py`) in the one that is there,
+where JoeyNMT searches in float16 instead of bfloat16. FOLDER contains `model.safetensors`, the weights of a bundle,
 and `shape.json`: layers, widths, special tokens and the ε of LayerNorm. `convert` writes the files that each toolkit
 loads into the same folder: `marian/` and `joeynmt.ckpt`. The shape must be the paper's: Post-LN, ReLU, sinusoidal
 positions, biases, one matrix for both embeddings and the output. Sines and cosines are interleaved, unlike in Marian,
@@ -28,7 +29,8 @@ POSITIONS = 1024
 class Shape:
     """`shape.json`: vocab, encoder_layers, decoder_layers, d_model, d_ff, heads, epsilon and the special tokens."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
+        self.device = torch.device(device)
         self.__dict__.update(json.loads((folder / "shape.json").read_text()))
         self.never = [self.pad, self.unk, self.bos]  # what no translation contains
 
@@ -38,7 +40,7 @@ class Shape:
     def padded(self, rows: Rows, begin: tuple[int, ...] = (), end: tuple[int, ...] = ()) -> Tensor:
         """Rows of ids as one rectangle."""
         tensors = [torch.tensor([*begin, *row, *end]) for row in rows]
-        return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=self.pad)
+        return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=self.pad).to(self.device)
 
     def log_probs(self, logits: Tensor, targets: Rows) -> list[list[float]]:
         """log P of each target's tokens and EOS."""
@@ -110,17 +112,18 @@ def positions(d_model: int) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
 
 
-def marian(folder: Path, precision: str) -> System:
+def marian(folder: Path, precision: str, device: str) -> System:
     """Marian as Hugging Face's Transformers translates with it: `generate`, its cache, fused attention."""
     from transformers import MarianMTModel
 
-    shape, dtype = Shape(folder), getattr(torch, precision)
+    shape, dtype = Shape(folder, device), getattr(torch, precision)
     model = MarianMTModel.from_pretrained(folder / "marian", dtype=dtype, attn_implementation="sdpa").eval()
     for module in model.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = shape.epsilon
     for stack in (model.model.encoder, model.model.decoder):
         stack.embed_positions.weight.data.copy_(positions(shape.d_model))
+    model.to(shape.device)
 
     def inputs(rows: Rows) -> dict[str, Tensor]:
         src = shape.padded(rows, end=(shape.eos,))
@@ -160,15 +163,16 @@ def joeynmt_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return state | {f"{name}.weight": weights["projection"] for name in embeddings}
 
 
-def joeynmt(folder: Path, precision: str) -> System:
+def joeynmt(folder: Path, precision: str, device: str) -> System:
     """JoeyNMT with its own `search`, which decodes the whole prefix again for each token."""
     from joeynmt.batch import Batch
     from joeynmt.model import build_model
     from joeynmt.search import search as joeynmt_search
     from joeynmt.vocabulary import Vocabulary
 
-    assert precision == "float32", "its configuration turns half precision off on a CPU"
-    shape = Shape(folder)
+    half = precision != "float32"
+    assert device == "cuda" or not half, "its configuration turns half precision off on a CPU"
+    shape = Shape(folder, device)
 
     class IdVocabulary(Vocabulary):
         """JoeyNMT's own puts padding at 1 and searches a list for each word it adds; this one has our ids."""
@@ -192,17 +196,19 @@ def joeynmt(folder: Path, precision: str) -> System:
     for module in model.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = shape.epsilon
+    model.to(shape.device)
 
     def batch(rows: Rows) -> Batch:
         lengths, order = torch.tensor([len(row) + 1 for row in rows]), torch.arange(len(rows))
-        src, device = shape.padded(rows, end=(shape.eos,)), torch.device("cpu")
-        return Batch(src, lengths, None, None, None, order, device, shape.pad, shape.eos, is_train=False)
+        src = shape.padded(rows, end=(shape.eos,))
+        return Batch(src, lengths, None, None, None, order, shape.device, shape.pad, shape.eos, is_train=False)
 
     def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
         most = options.limit(rows)
         lengths = {"max_output_length": most + 1, "min_output_length": options.min}
         choice = {"beam_size": options.beam, "beam_alpha": options.alpha, "generate_unk": False}
-        found, _, _ = joeynmt_search(model=model, batch=batch(rows), **lengths, **choice)
+        with torch.autocast(device, torch.float16, enabled=half):
+            found, _, _ = joeynmt_search(model=model, batch=batch(rows), **lengths, **choice)
         return [until_end([int(token) for token in row], most, shape.eos) for row in found]
 
     @torch.inference_mode()
@@ -226,12 +232,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     if args.name == "convert":
         convert(args.folder)
     else:
-        serve(lambda: PEERS[args.name](args.folder, args.precision))
+        serve(lambda: PEERS[args.name](args.folder, args.precision, args.device))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """One toolkit that trains, behind a pipe: built once, then whole training steps on demand.
 
-    python train_worker.py joeynmt|eole|marian|pytorch BATCHES.json --shape tiny|base [--threads 2]
-                           [--precision float32|bfloat16]
+    python train_worker.py joeynmt|eole|marian|pytorch|compiled BATCHES.json --shape tiny|base|big [--threads 2]
+                           [--precision float32|bfloat16] [--device cpu|cuda]
     python train_worker.py joeynmt-rnn|conv1d BATCHES.json --shape tiny|base --weights OURS.pt […]
 
-Runs in an environment of its own, made from train-requirements.txt. BATCHES.json holds `vocab`, `pad`, `bos`, `eos` and
-`batches`: rows of ids `src`, `tgt_in` and `tgt_out`, padded to one rectangle each. Prints `ready`, then answers every
-line `N M` by training on batches N to M - 1 (beyond the last, the first again) with one JSON line: the target `tokens`
-that are not padding, the `seconds`, the `loss` of the last step per token, and the process's `peak_mb` so far. With
---weights, `check N` is answered by the mean negative log-likelihood of batch N with those weights. A step is forward,
-label-smoothed cross-entropy, backward and Adam. All else a toolkit says goes to stderr.
+Runs in an environment of its own, made from train-requirements.txt; on a GPU (`reproduce/gpu/peers.py`) in the one that
+is there. `compiled` is `pytorch` after `torch.compile`; on a GPU JoeyNMT trains in float16 instead of bfloat16.
+BATCHES.json holds `vocab`, `pad`, `bos`, `eos` and `batches`: rows of ids `src`, `tgt_in` and `tgt_out`, padded to one
+rectangle each. Prints `ready`, then answers every line `N M` by training on batches N to M - 1 (beyond the last, the
+first again) with one JSON line: the target `tokens` that are not padding, the `seconds`, the `loss` of the last step
+per token, and the process's `peak_mb` so far, on a GPU that of its tensors. With --weights, `check N` is answered by
+the mean negative log-likelihood of batch N with those weights. A step is forward, label-smoothed cross-entropy,
+backward and Adam. All else a toolkit says goes to stderr.
 
 The shape is the paper's: Post-LN, ReLU, sinusoidal positions, biases in every projection of a layer, one matrix for
 both embeddings and the output. Where a toolkit departs from it without a choice, its function says so.
@@ -24,8 +26,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -47,7 +50,11 @@ class Shape:
     dropout: float
 
 
-SHAPES = {"tiny": Shape(4, 128, 256, 4, 0.3), "base": Shape(6, 512, 2048, 8, 0.1)}
+SHAPES = {
+    "tiny": Shape(4, 128, 256, 4, 0.3),
+    "base": Shape(6, 512, 2048, 8, 0.1),
+    "big": Shape(6, 1024, 4096, 16, 0.1),
+}
 OTHER_SHAPES = {
     "joeynmt-rnn": {"tiny": OtherShape(2, 2, 256, 512, 0.2), "base": OtherShape(2, 2, 512, 1024, 0.2)},
     "conv1d": {"tiny": OtherShape(4, 3, 256, 0, 0.2), "base": OtherShape(10, 10, 512, 0, 0.2)},
@@ -75,6 +82,7 @@ class Data:
     bos: int
     eos: int
     batches: list[Ids]
+    device: torch.device
 
 
 Trainee = tuple[nn.Module, Callable[[Any], Tensor | float], list[Any]]
@@ -105,7 +113,8 @@ def joeynmt_of(config: dict[str, Any], data: Data, precision: str) -> Trainee:
     from joeynmt.training import Batch, TrainManager
     from joeynmt.vocabulary import Vocabulary
 
-    if precision != "float32":
+    half, on_gpu = precision != "float32", data.device.type == "cuda"
+    if half and not on_gpu:
         sys.exit("JoeyNMT trains in float32 alone on a CPU: its configuration turns half precision off there")
 
     class IdVocabulary(Vocabulary):
@@ -118,23 +127,28 @@ def joeynmt_of(config: dict[str, Any], data: Data, precision: str) -> Trainee:
             self.pad_index, self.bos_index, self.eos_index = data.pad, data.bos, data.eos
             self.unk_index, self.sep_index = 1, None
 
-    model = build_model(config, IdVocabulary(), IdVocabulary())
+    model = build_model(config, IdVocabulary(), IdVocabulary()).to(data.device)
     model.loss_function = ("crossentropy", SMOOTHING)
     choice = {"optimizer": "adam", "adam_betas": BETAS, "learning_rate": LEARNING_RATE}
     optimizer = build_optimizer(choice, model.parameters())
     # The attributes that `_train_step` uses of its manager, whose constructor needs data, a folder and a log.
     args = SimpleNamespace(normalization="tokens", batch_multiplier=1)
-    autocast = {"device_type": "cpu", "enabled": False}
-    manager = SimpleNamespace(model=model, n_gpu=0, scaler=None, autocast=autocast, args=args)
+    autocast = {"device_type": data.device.type, "enabled": half} | ({"dtype": torch.float16} if half else {})
+    scaler = torch.amp.GradScaler(data.device.type) if half else None
+    manager = SimpleNamespace(model=model, n_gpu=int(on_gpu), scaler=scaler, autocast=autocast, args=args)
 
     def step(batch: Batch) -> float:
         loss, _ = TrainManager._train_step(manager, batch)
-        optimizer.step()
+        if scaler is None:
+            optimizer.step()
+        else:
+            scaler.step(optimizer)
+            scaler.update()
         model.zero_grad()
         return loss
 
     def batch(ids: Ids) -> Batch:
-        order, device = torch.arange(len(ids.src)), torch.device("cpu")
+        order, device = torch.arange(len(ids.src), device=data.device), data.device
         longest_first = ids.lengths.argsort(descending=True)  # its recurrent encoder needs that
         sides = (ids.src[longest_first], ids.lengths[longest_first], None, ids.target[longest_first])
         return Batch(*sides, None, order, device, data.pad, data.eos)
@@ -147,6 +161,7 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
 
     On a CPU it computes attention itself: its way to PyTorch's scaled_dot_product_attention is closed there.
     """
+    sys.modules.setdefault("pyonmttok", pyonmttok())
     from eole.config.models import TransformerModelConfig
     from eole.config.training import TrainingConfig
     from eole.models.model import EncoderDecoderModel
@@ -166,14 +181,17 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
     # With mixed precision it uses PyTorch's Adam; without, the faster one of torch-optimi.
     mixed = precision == "bfloat16"
     dtype = {"compute_dtype": "bf16" if mixed else "fp32", "use_amp": mixed}
-    training = TrainingConfig(**(dropout | adam | recipe | dtype))
+    on_gpu = data.device.type == "cuda"
+    devices = {"world_size": 1, "gpu_ranks": [0]} if on_gpu else {}
+    training = TrainingConfig(**(dropout | adam | recipe | dtype | devices))
     words = {"<blank>" if index == data.pad else str(index): index for index in range(data.vocab)}
     vocabs = {"src": words, "tgt": words, "specials": {}}
-    model = EncoderDecoderModel.for_training(architecture, vocabs, training, device_id=-1)
+    model = EncoderDecoderModel.for_training(architecture, vocabs, training, device_id=0 if on_gpu else -1)
     config = SimpleNamespace(model=architecture, training=training)
     loss, optimizer = LossCompute.from_config(config, model, vocabs), Optimizer.from_config(model, config)
-    # No validation, no GPU.
-    trainer = Trainer(model, loss, None, None, [], optimizer, TrainerConfig(n_gpu=0, gpu_rank=-1))
+    # No validation.
+    config = TrainerConfig(n_gpu=int(on_gpu), gpu_rank=0 if on_gpu else -1)
+    trainer = Trainer(model, loss, None, None, [], optimizer, config)
 
     def step(batch: dict[str, Any]) -> float:
         total, report = Statistics(), Statistics()
@@ -188,6 +206,17 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
     return model, step, [batch(ids) for ids in data.batches]
 
 
+def pyonmttok() -> ModuleType:
+    """The module that Eole imports and training does not use: the one that is installed, or names without content."""
+    try:
+        return import_module("pyonmttok")
+    except ImportError:
+        module = ModuleType("pyonmttok")
+        for name in ("Vocab", "Tokenizer", "SubwordLearner"):
+            setattr(module, name, type(name, (), {}))
+        return module
+
+
 def marian(shape: Shape, data: Data, precision: str) -> Trainee:
     """Marian as Hugging Face's Transformers trains it, with the label smoother of its Trainer."""
     from transformers import MarianConfig, MarianMTModel
@@ -198,7 +227,8 @@ def marian(shape: Shape, data: Data, precision: str) -> Trainee:
     tokens = {"pad_token_id": data.pad, "eos_token_id": data.eos, "decoder_start_token_id": data.bos}
     paper = {"d_model": shape.d_model, "dropout": shape.dropout, "activation_function": "relu", "scale_embedding": True}
     running = {"attn_implementation": "sdpa", "use_cache": False}
-    model = MarianMTModel(MarianConfig(vocab_size=data.vocab, **(stacks | tokens | paper | running))).train()
+    model = MarianMTModel(MarianConfig(vocab_size=data.vocab, **(stacks | tokens | paper | running)))
+    model.train().to(data.device)
     smoother = LabelSmoother(epsilon=SMOOTHING)
 
     def loss(batch: tuple[dict[str, Tensor], Tensor]) -> Tensor:
@@ -239,7 +269,8 @@ class TorchTransformer(nn.Module):
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Logits. The target needs no padding mask: padding comes last, and the causal mask hides it."""
         padding = src == self.pad
-        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.size(1), dtype=torch.bool)
+        size = {"device": tgt_in.device, "dtype": torch.bool}
+        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.size(1), **size)
         masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding, "tgt_mask": future}
         features = self.transformer(self.embed(src), self.embed(tgt_in), tgt_is_causal=True, **masks)
         return F.linear(features, self.embedding.weight)
@@ -247,7 +278,18 @@ class TorchTransformer(nn.Module):
 
 def pytorch(shape: Shape, data: Data, precision: str) -> Trainee:
     """PyTorch alone."""
-    model = TorchTransformer(shape, data)
+    return pytorch_of(TorchTransformer(shape, data).to(data.device), data, precision)
+
+
+def compiled(shape: Shape, data: Data, precision: str) -> Trainee:
+    """PyTorch alone, compiled once for all widths."""
+    model = TorchTransformer(shape, data).to(data.device)
+    model.compile(dynamic=True)
+    return pytorch_of(model, data, precision)
+
+
+def pytorch_of(model: nn.Module, data: Data, precision: str) -> Trainee:
+    """A model that gives logits, with PyTorch's own loss."""
 
     def loss(ids: Ids) -> Tensor:
         logits = model(ids.src, ids.tgt_in).flatten(0, 1)
@@ -259,9 +301,10 @@ def pytorch(shape: Shape, data: Data, precision: str) -> Trainee:
 def torch_step(model: nn.Module, loss: Callable[[Any], Tensor], precision: str) -> Callable[[Any], Tensor]:
     """The step of a toolkit without its own: fused Adam, and autocast for bfloat16."""
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, fused=True)
+    device = next(model.parameters()).device.type
 
     def step(batch: Any) -> Tensor:
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
             value = loss(batch)
         value.backward()
         optimizer.step()
@@ -287,6 +330,7 @@ PEERS: dict[str, Callable[[Any, Data, str], Trainee]] = {
     "eole": eole,
     "marian": marian,
     "pytorch": pytorch,
+    "compiled": compiled,
     "joeynmt-rnn": joeynmt_rnn,
     "conv1d": convs2s,
 }
@@ -312,24 +356,32 @@ def model_pad(model: Any) -> int:
     return int(getattr(model, "pad", None) or getattr(model, "pad_index", 0))
 
 
-def read(path: Path) -> Data:
+def read(path: Path, device: torch.device) -> Data:
     """BATCHES.json as tensors."""
     raw = json.loads(path.read_bytes())
 
     def ids(batch: dict[str, list[list[int]]]) -> Ids:
-        src, tgt_in, tgt_out = (torch.tensor(batch[side]) for side in ("src", "tgt_in", "tgt_out"))
+        src, tgt_in, tgt_out = (torch.tensor(batch[side], device=device) for side in ("src", "tgt_in", "tgt_out"))
         target = torch.cat((tgt_in[:, :1], tgt_out), dim=1)
         lengths, tokens = (src != raw["pad"]).sum(dim=1), int((tgt_out != raw["pad"]).sum())
         return Ids(src, lengths, tgt_in, tgt_out, target, tokens)
 
-    return Data(raw["vocab"], raw["pad"], raw["bos"], raw["eos"], [ids(batch) for batch in raw["batches"]])
+    return Data(raw["vocab"], raw["pad"], raw["bos"], raw["eos"], [ids(batch) for batch in raw["batches"]], device)
 
 
-def peak_mb() -> float:
-    """The peak memory of this process, in MiB.
+def wait_for(device: torch.device) -> None:
+    """Until a GPU has done what was started."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def peak_mb(device: torch.device) -> float:
+    """The peak memory of this process, in MiB; on a GPU that of its tensors.
 
     getrusage counts from before exec on Linux, so a big parent would show through; /proc counts from after.
     """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / (1 << 20)
     status = Path("/proc/self/status")
     if status.exists():
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 1024
@@ -344,13 +396,14 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--weights", type=Path, help="ours, of another architecture than the Transformer")
     args = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # anything that a toolkit prints, from Python or from C, goes to stderr
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    data = read(args.batches)
+    data = read(args.batches, torch.device(args.device))
     model, step, batches = PEERS[args.name](OTHER_SHAPES.get(args.name, SHAPES)[args.shape], data, args.precision)
     if args.weights:
         ours = torch.load(args.weights)
@@ -368,10 +421,14 @@ def main() -> None:
         start = time.perf_counter()
         for index in turn:
             loss = step(batches[index])
+        wait_for(data.device)
         seconds = time.perf_counter() - start
         tokens = sum(data.batches[index].tokens for index in turn)
-        answer = {"tokens": tokens, "seconds": seconds, "loss": float(loss), "peak_mb": round(peak_mb(), 1)}
+        answer = {"tokens": tokens, "seconds": seconds, "loss": float(loss), "peak_mb": round(peak_mb(data.device), 1)}
         print(json.dumps(answer), file=answers)
+        if data.device.type == "cuda":  # the others need it in their turns
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
 
 
 if __name__ == "__main__":

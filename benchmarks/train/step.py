@@ -128,7 +128,7 @@ def main() -> None:
         }
     if given.compiled:
         variants["compiled"] = Variant(*build(shape), compiled=True)
-    precision, why = choose_precision(variants["ours"].model, batches, torch.device("cpu"), 0.1)
+    precision, why = choose_precision(variants["ours"].model, torch.device("cpu"))
     print(why)
     speeds: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(given.rounds + 1):

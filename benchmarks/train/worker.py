@@ -107,7 +107,7 @@ def main() -> None:
         group["lr"] = 1e-4
     print(f"dragoman: {model.parameter_count:,} parameters", file=sys.stderr)
     if args.precision == "auto":
-        gradient.precision, why = choose_precision(model, batches, device, train.label_smoothing)
+        gradient.precision, why = choose_precision(model, device)
         print(why, file=sys.stderr)
     print("ready", file=answers)
     for line in sys.stdin:

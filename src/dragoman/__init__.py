@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dragoman.errors import QualityError as QualityError
     from dragoman.errors import ResourceError as ResourceError
     from dragoman.errors import ResumeError as ResumeError
-    from dragoman.inspection.inspect import inspect as inspect
     from dragoman.memory import Memory as Memory
     from dragoman.text.terms.glossary import Glossary as Glossary
     from dragoman.translation import Translation as Translation
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.documents.memory import export_memory as export_memory
     from dragoman.workflows.documents.memory import open_memory as open_memory
     from dragoman.workflows.evaluate.confidence import ConfidenceResult as ConfidenceResult
+    from dragoman.workflows.evaluate.confidence import learn_judged_confidence as learn_judged_confidence
     from dragoman.workflows.evaluate.confidence import learn_model_confidence as learn_model_confidence
     from dragoman.workflows.evaluate.evaluate import Evaluation as Evaluation
     from dragoman.workflows.evaluate.evaluate import evaluate as evaluate
@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from dragoman.workflows.listener import Listener as Listener
     from dragoman.workflows.models.export import ExportResult as ExportResult
     from dragoman.workflows.models.export import export as export
+    from dragoman.workflows.models.html import PageResult as PageResult
+    from dragoman.workflows.models.look import inspect as inspect
     from dragoman.workflows.models.merge import merge_adapter as merge_adapter
     from dragoman.workflows.models.models import ModelInfo as ModelInfo
     from dragoman.workflows.models.models import PackResult as PackResult
@@ -106,13 +108,14 @@ _MODULES = {
     "workflows.data.clean": ("CleanResult", "clean_data"),
     "workflows.compare.compare": ("compare_runs",),
     "workflows.compare.result": ("RunComparison",),
-    "workflows.evaluate.confidence": ("ConfidenceResult", "learn_model_confidence"),
+    "workflows.evaluate.confidence": ("ConfidenceResult", "learn_judged_confidence", "learn_model_confidence"),
     "workflows.data.check": ("check_data", "split_data"),
     "workflows.train.distil": ("distill",),
     "workflows.documents.documents": ("DocumentsResult", "translate_documents"),
     "workflows.evaluate.evaluate": ("Evaluation", "evaluate"),
     "workflows.models.export": ("ExportResult", "export"),
-    "inspection.inspect": ("inspect",),
+    "workflows.models.html": ("PageResult",),
+    "workflows.models.look": ("inspect",),
     "workflows.improve.check": ("ImproveResult",),
     "workflows.improve.improve": ("improve",),
     "workflows.importing.import_model": ("ImportResult", "import_model"),

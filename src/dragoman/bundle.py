@@ -31,7 +31,7 @@ from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.model.weights import load_weights, save_tensors, tensor_shapes
-from dragoman.system.files import atomic_folder, fingerprints, restore, sha256
+from dragoman.system.files import atomic_folder, fingerprints, refuse_existing, restore, sha256
 from dragoman.system.parsing import parse_json
 from dragoman.text.tokens.tokenizer import Tokenizer
 
@@ -220,7 +220,13 @@ def update_bundle(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Ite
 
 
 def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]) -> None:
-    """Add text files to the bundle, or replace them, and add `facts` to its `bundle.json`, atomically."""
+    """Add text files to the bundle, or replace its own, and add `facts` to its `bundle.json`, atomically.
+
+    Raises ConfigError, before anything is changed, for a file of that name which `bundle.json` does not list: it is a
+    person's own.
+    """
+    unlisted = [bundle.folder / name for name in files if name not in bundle.manifest["files"]]
+    refuse_existing(unlisted, "it is not of the model; give it another name")
     with update_bundle(bundle, bundle.folder, facts) as partial:
         for name, text in files.items():
             (partial / name).unlink(missing_ok=True)

@@ -8,7 +8,7 @@
     ├── ResourceError         5   out of memory, or a device that does not exist
     ├── QualityError          6   an export that does not translate as its model does
     ├── DistributedError      1   another process of the run was lost, or cannot be reached
-    ├── DivergenceError       1   the loss is not finite
+    ├── DivergenceError       1   the loss is not finite, or far above that of guessing
     └── Interrupted         130   stopped by a signal, after saving
 
 A message says where, what, and what to do next, in one line. An `assert` is for our own bugs.
@@ -71,7 +71,7 @@ class DistributedError(DragomanError):
 
 
 class DivergenceError(DragomanError):
-    """A loss or a gradient is not finite; the last checkpoint is kept."""
+    """A loss or a gradient is not finite, or a run ends far above the loss of guessing; the last checkpoint is kept."""
 
 
 class Interrupted(DragomanError):

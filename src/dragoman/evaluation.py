@@ -14,13 +14,40 @@ RESAMPLES, TRIALS = 1000, 10_000
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric of a whole test set, 0 to 100; `low` and `high` bound its 95 % bootstrap interval, NaN without one."""
+    """One metric of a whole test set, 0 to 100; `low` and `high` bound its 95 % bootstrap interval, NaN without one.
+
+    It is a number where one is needed: `float(score)`, `f"{score:.1f}"`, `score > 30`.
+    """
 
     name: str
     value: float
     signature: str
     low: float = math.nan
     high: float = math.nan
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        """As sacreBLEU prints one: `BLEU = 40.4 [38.9, 41.8]`."""
+        interval = "" if math.isnan(self.low) else f" [{self.low:.1f}, {self.high:.1f}]"
+        return f"{self.name} = {self.value:.1f}{interval}"
+
+    def __format__(self, specification: str) -> str:
+        """The value in a format of numbers, `f"{score:.1f}"`; without one, the score as it is printed."""
+        return format(self.value, specification) if specification else str(self)
+
+    def __lt__(self, other: "Score | float") -> bool:
+        return self.value < float(other)
+
+    def __le__(self, other: "Score | float") -> bool:
+        return self.value <= float(other)
+
+    def __gt__(self, other: "Score | float") -> bool:
+        return self.value > float(other)
+
+    def __ge__(self, other: "Score | float") -> bool:
+        return self.value >= float(other)
 
 
 @dataclass(frozen=True, slots=True)

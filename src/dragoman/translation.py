@@ -19,7 +19,10 @@ Kind = Literal[
     "word",
     "markup",
     "too_long",
+    "doubtful",
 ]
+# Warnings that name no fault of a translation: that it was made in parts, and that it is probably wrong.
+NO_FAULTS: frozenset[Kind] = frozenset({"segmented", "doubtful"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 The way of a line, which `Translator._translate` is (`Line` in `control.search.sentences` is what goes along it):
 
     recall     a translation of the memory                                        control.search.recall
+    prepare    what is copied, what the model does not see; unless it is everyday control.placeholders.copied
     split      line → sentences → ids; placeholders as symbols                    control.search.sentences
     search     ids → hypotheses → candidates; glossary, faults, retries           control.search.search
         Engine.translate        batches of queries                                engine.torch, engine.ctranslate2
@@ -14,11 +15,11 @@ The way of a line, which `Translator._translate` is (`Line` in `control.search.s
     check      what the final text lacks is warned of                             control.placeholders.repair
     confidence the probability that a person would accept it, if requested        control.confidence.confidence
 
-A text with inline codes is divided into lines that go the same way; its codes are placed in their translations
-(`control.inline.inline`).
+A text with inline codes is divided into lines that go the same way; `control.inline.inline` places its codes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial
 from typing import Any, Self, Unpack, overload
@@ -33,10 +34,11 @@ from dragoman.control.faults.faults import reported
 from dragoman.control.inline.evidence import by_attention
 from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
 from dragoman.control.languages import LanguageCheck, LanguagePair, Pairs
+from dragoman.control.placeholders.copied import Reader, write
 from dragoman.control.placeholders.repair import check, repair
 from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
-from dragoman.control.search.recall import recall, recall_text
+from dragoman.control.search.recall import check_memory, recall, recall_text, suits
 from dragoman.control.search.request import (
     change_options,
     check_engine_request,
@@ -46,12 +48,13 @@ from dragoman.control.search.request import (
 )
 from dragoman.control.search.search import search, translate_sentences
 from dragoman.control.search.sentences import Line, join, split, split_texts
-from dragoman.engine import Engine, queries
+from dragoman.engine import Closed, Engine, queries
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.memory import Memory
 from dragoman.shortlist.file import Shortlist
+from dragoman.system.pipe import may_wait, read_ahead
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -60,11 +63,10 @@ from dragoman.text.words.language import primary_language
 from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
-# The file of a bundle that holds its glossary.
-GLOSSARY = "glossary.tsv"
+GLOSSARY = "glossary.tsv"  # of a bundle
 
 
-class Translator:
+class Translator(AbstractContextManager["Translator"]):
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
@@ -104,8 +106,20 @@ class Translator:
 
     def _set_pair(self, pair: LanguagePair) -> None:
         self.pair, self.language, self.marks = pair, pair.source, pair.marks
+        self._reader = Reader.of(self.tokenizer, pair.source, pair.target, bool(self.max_source_tokens))
         self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
-        self.languages = _languages(pair) if pair.target else None
+        self.languages = (primary_language(pair.source), primary_language(pair.target)) if pair.target else None
+
+    def __repr__(self) -> str:
+        name = f"{self.bundle.folder.name}: " if self.bundle else ""
+        return f"<{type(self).__name__} {name}{self.pairs.names}, {type(self.engine).__name__}>"
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let its engine go, and with it the memory of the network; a call after that raises ConfigError."""
+        self.engine = Closed()
 
     def __copy__(self) -> Self:
         """Another translator with the same engine; `copy.copy` would open the bundles again as `pickle` does."""
@@ -136,23 +150,15 @@ class Translator:
         """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
         A name may be that of a bundled model. `options` replace those that the (first) model was trained with;
-        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle.
-        `base` is the base model of an adapter, if it is no longer where it was. Raises
-        ModelError, ConfigError, ResourceError.
+        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle. `base` is
+        the base model of an adapter, if it is no longer where it was. Raises ModelError, ConfigError, ResourceError.
         """
         models = list(model) if isinstance(model, Sequence) and not isinstance(model, str | bytes) else [model]
         bundles = open_models(models, base)
         if not bundles:
             raise ConfigError("model: an empty list; give a model folder, or the name of a bundled model")
-        return cls.of_bundle(
-            *bundles,
-            engine=engine,
-            device=device,
-            precision=precision,
-            threads=threads,
-            options=options,
-            glossary=glossary,
-        )
+        request: dict[str, Any] = {"engine": engine, "device": device, "precision": precision, "threads": threads}
+        return cls.of_bundle(*bundles, **request, options=options, glossary=glossary)
 
     @classmethod
     def of_bundle(
@@ -226,9 +232,8 @@ class Translator:
 
         Raises ConfigError for a memory of languages that the model does not translate.
         """
-        if memory is not None and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
-            names = " → ".join(memory.pair)
-            raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
+        if memory is not None:
+            check_memory(memory, self.pairs)
         other = copy(self)
         other.memory = memory
         return other
@@ -278,7 +283,7 @@ class Translator:
 
         `target` and `source` choose one of the pairs of a model of several, see `to`.
         `options` replace the translator's own for this call, and `changes` change single keys of them: `beam=8`,
-        `n_best=5`, `method="sample"`, … (see `DecodeConfig`). The translation follows the glossary where possible;
+        `n_best=5`, `keep=["Contoso"]`, … (see `DecodeConfig`). The translation follows the glossary where possible;
         `Translation.terms` reports it. Every translation begins with `target_prefix`, which excludes a glossary.
 
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
@@ -302,16 +307,19 @@ class Translator:
     ) -> Iterator[Translation]:
         """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`.
 
-        The first window decides about a pair of languages that is not given.
+        What has come is translated before more is awaited: an iterator is read in a thread of its own, or, with a
+        `window` of 1, in this one, a line at a time. The first window decides about a pair of languages that is not
+        given.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
         check_count("window", window)
 
         def translations() -> Iterator[Translation]:
             chosen: Translator | None = None
-            for chunk in chunks_of(lines_of(lines), window):
-                chosen = chosen or self.to(target, source, chunk)
-                yield from chosen._translate_texts(chunk, target_prefix, options, terms)
+            with read_ahead(lines_of(lines), window > 1 and may_wait(lines)) as (items, waits):
+                for chunk in chunks_of(items, window, waits=waits):
+                    chosen = chosen or self.to(target, source, chunk)
+                    yield from chosen._translate_texts(chunk, target_prefix, options, terms)
 
         return translations()
 
@@ -334,10 +342,10 @@ class Translator:
         check_count("count", count)
         line = Line(one_line(text), target_prefix)
         chosen = self.to(target, source, [line.source])
-        chosen._split([line])
+        chosen._split([line], options)
         translate = partial(translate_sentences, chosen.engine, self.tokenizer)
         masked = Translation(line.text, alternatives(line, chosen.engine, translate, count, options))
-        restored = restore_translation(masked, line.source, line.table, self.symbols)
+        restored = write(line, restore_translation(masked, line.source, line.table, self.symbols))
         again = lambda changed: chosen._translate([line.again()], changed, None)[0]  # noqa: E731
         return reported(restored, options, again, chosen.languages)
 
@@ -439,7 +447,7 @@ class Translator:
         for line in lines:
             line.languages = self.languages
         rest = lines if memory is None else recall(lines, memory, options)
-        self._split(rest)
+        self._split(rest, options)
         retried = self.language if self.max_source_tokens else None
         search(rest, self.engine, self.tokenizer, options, glossary, retried)
         repair(rest, self.engine, self.tokenizer, options, glossary)
@@ -447,20 +455,19 @@ class Translator:
         if options.alignment:
             align(rest, self.engine, self.tokenizer, self.marks)
         check(rest, self.symbols, options)
-        if options.confidence:
+        if options.confidence or (options.doubtful and self.confidence and self.confidence.doubtful):
             self._add_confidence(rest, options)
         return [line.translation for line in lines]
 
-    def _split(self, lines: Sequence[Line]) -> None:
+    def _split(self, lines: Sequence[Line], options: DecodeConfig) -> None:
         """Give lines their sentences, with symbols for placeholders if the model knows symbols."""
         if self.symbols.names:
             mask(lines, self.symbols)
+        self._reader.prepare_all(lines, options)
         split(lines, self.tokenizer, self.language, self.marks, self.max_source_tokens)
 
     def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:
-        def again(changed: DecodeConfig) -> list[Translation]:
-            return self._translate([line.again() for line in lines], changed, None)
-
+        again = lambda changed: self._translate([line.again() for line in lines], changed, None)  # noqa: E731
         sure = add_confidence([line.translation for line in lines], self.confidence, options, again)
         for line, translation in zip(lines, sure, strict=True):
             line.translation = translation
@@ -469,9 +476,8 @@ class Translator:
         self, items: Sequence[InlineItem], options: DecodeConfig, glossary: Glossary | None
     ) -> list[InlineTranslation]:
         """The way of texts with inline codes: from the memory whole, otherwise through lines."""
-        memory = self._memory_of_pair
         recalled = None
-        if memory is not None:
+        if (memory := self._memory_of_pair) is not None:
             recalled = [recall_text(memory, item.text, item.patterns, item.max_length, options) for item in items]
         return translate_inline(
             items,
@@ -485,13 +491,7 @@ class Translator:
     @property
     def _memory_of_pair(self) -> Memory | None:
         """The memory, if it is one of the pair that calls are for."""
-        if self.memory is None or self.pair is None:  # `not self.memory` would count its units
-            return None
-        return self.memory if _languages(self.pair) == self.memory.pair else None
-
-
-def _languages(pair: LanguagePair) -> tuple[str, str]:
-    return primary_language(pair.source), primary_language(pair.target or "und")
+        return self.memory if self.memory is not None and suits(self.memory, self.pair) else None
 
 
 def _load_again(load: Callable[[], Translator], pair: LanguagePair | None, memory: Memory | None) -> Translator:

@@ -32,7 +32,7 @@ def test_a_folder_that_is_no_run_is_named_before_the_work(dragoman: Any, tmp_pat
 
 def test_look_takes_one_line(dragoman: Any, model: Path) -> None:
     complaint = dragoman("look", "-m", model, "the dog\nthe cat").refused(3)
-    assert complaint == "look: takes one sentence, without line breaks; give one line"
+    assert complaint == "look: takes one line, without line breaks; give one line"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_the_version_is_data(dragoman: Any) -> None:
         ),
         pytest.param(["--frob"], "No such option: --frob", id="an unknown flag before the verb"),
         pytest.param(["train"], "Missing argument", id="a missing argument"),
-        pytest.param(["look", "x"], "Missing option", id="a missing option"),
+        pytest.param(["import", "x"], "Missing option", id="a missing option"),
         pytest.param(
             ["translate", "-m", "x", "--beam", "many"],
             "Invalid value for '--beam': should be a whole number;",

@@ -65,6 +65,30 @@ def test_a_key_of_another_section_has_no_effect_on_a_finished_model(
         assert "train.seed=3: has no effect here" in dragoman(*command, "train.seed=3").refused(2)
 
 
+@pytest.mark.parametrize(
+    ("argument", "hint"), [("deocde.beam=2", "did you mean decode.beam?"), ("train.seed=1", "no key of [decode]")]
+)
+def test_a_mistyped_key_is_no_sentence(dragoman: Any, model: Path, argument: str, hint: str) -> None:
+    complaint = dragoman("translate", "-m", model, argument, "the red dog").refused(2)
+    assert hint in complaint
+    assert "--text" in complaint
+    assert len(dragoman("translate", "-m", model, "--text", argument, "the red dog").out.splitlines()) == 2
+
+
+def test_a_key_that_is_given_twice_with_other_values_is_refused(dragoman: Any, model: Path) -> None:
+    command = ["translate", "-m", model, "the red dog", "decode.beam=2"]
+    assert "decode.beam: is given twice, as 3 and as 2" in dragoman(*command, "--beam", "3").refused(2)
+    assert dragoman(*command, "--beam", "2").code == 0
+
+
+def test_lines_without_the_suite_that_they_are_for_are_refused(
+    dragoman: Any, model: Path, test_set: list[Path]
+) -> None:
+    assert "--lines: has no effect without --suite" in dragoman(
+        "evaluate", "-m", model, *test_set, "--lines", "5"
+    ).refused(2)
+
+
 def test_an_output_never_replaces_an_input(dragoman: Any, model: Path, test_set: list[Path], tmp_path: Path) -> None:
     source, reference, finished = [
         Path(shutil.copy(path, tmp_path)) for path in (*test_set, test_set[1].parent / "valid.de")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+SAMPLES = Path(__file__).parent / "samples"
 DATA = Path(os.environ.get("DRAGOMAN_DATA", "")) / "documents"
 needs_data = pytest.mark.skipif(
     not (os.environ.get("DRAGOMAN_DATA") and DATA.is_dir()), reason="$DRAGOMAN_DATA names no folder of documents"

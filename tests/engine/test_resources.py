@@ -36,6 +36,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Pretends that the given number of bytes of memory is free."""
 
     def pretend(size: int) -> None:
+        monkeypatch.setattr("dragoman.engine.ctranslate2.NEEDS_NO_QUESTION", 0)
         for module in ("torch", "ctranslate2"):
             monkeypatch.setattr(f"dragoman.engine.{module}.available_memory", lambda: size)
 

@@ -133,7 +133,7 @@ def test_precision_auto_chooses_and_leaves_no_trace(toy_run: Run, toy_trainer: M
     trainer = toy_trainer(toy_run(precision="auto"), tmp_path, device=DEVICE)
     before = torch.cuda.get_rng_state()
     weights = [parameter.clone() for parameter in trainer.model.parameters()]
-    chosen, why = choose_precision(trainer.model, trainer.valid, torch.device(DEVICE), smoothing=0.1)
+    chosen, why = choose_precision(trainer.model, torch.device(DEVICE))
     assert chosen in ("float32", "bfloat16")
     assert why.startswith(f"precision {chosen}:")
     assert torch.equal(torch.cuda.get_rng_state(), before)

@@ -55,3 +55,9 @@ def test_what_cannot_be_inspected_is_refused(folder: Path) -> None:
         dragoman.inspect(Translator(made.tokenizer, made.engine, made.options), "red dog")
     with pytest.raises(DataError, match="sentence is empty"):
         dragoman.inspect(folder, " ")
+
+
+def test_an_inspection_is_one_line_where_it_is_shown(folder: Path) -> None:
+    shown = repr(dragoman.inspect(str(folder), "red dog"))
+    assert shown.startswith("<BundleInspection of 'red dog' → ")
+    assert len(shown) < 200

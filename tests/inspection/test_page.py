@@ -95,12 +95,12 @@ def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypa
     found = look(" ".join(["red dog cat"] * 60))
     text = write(found, tmp_path)
     assert len(text.encode()) < page.size_limit(len(found.source_ids))
-    assert "reduced" not in json.loads(script(text, "payload"))["arrays"]["encoder.0.self_attention.weights"]
+    assert "reduced" not in json.loads(script(text, "payload"))[0]["arrays"]["encoder.0.self_attention.weights"]
     small = sum(len(part.encode()) for part in page._static().values()) + 400_000
     monkeypatch.setattr(page, "size_limit", lambda _: small)
     text = write(found, tmp_path)
     assert len(text.encode()) < small
-    entry = json.loads(script(text, "payload"))["arrays"]["encoder.0.self_attention.weights"]
+    entry = json.loads(script(text, "payload"))[0]["arrays"]["encoder.0.self_attention.weights"]
     count, factor = len(found.source_ids), entry["reduced"]
     assert factor > 1
     assert entry["shape"] == [4, -(-count // factor), -(-count // factor)]
@@ -119,7 +119,7 @@ def test_a_block_is_the_mean_of_what_is_in_it() -> None:
 def test_what_a_sentence_says_stays_text(look: Look, tmp_path: Path) -> None:
     wicked = "</script><script>alert(1)</script><!--<script> {{blob}} {{title}} \u2028 & \u202e red"
     text = write(look(wicked, "hund </script> {{style}}"), tmp_path)
-    facts = json.loads(script(text, "payload"))
+    facts = json.loads(script(text, "payload"))[0]
     assert facts["source"] == wicked
     assert facts["forced"] is True
     assert text.count("<script") == 4
@@ -133,7 +133,7 @@ def test_a_model_with_control_characters_for_pieces(
     monkeypatch.setattr(Tokenizer, "pieces", lambda _, tokens, side: [f"\x00\x1b<{token}" for token in tokens])
     text = write(look(), tmp_path)
     assert not set(text) & {chr(code) for code in range(32) if chr(code) != "\n"}
-    assert json.loads(script(text, "payload"))["pieces"]["source"][0].startswith("\x00\x1b<")
+    assert json.loads(script(text, "payload"))[0]["pieces"]["source"][0].startswith("\x00\x1b<")
 
 
 @pytest.mark.slow

@@ -17,11 +17,12 @@ from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.checkpoints import CheckpointView
-from dragoman.inspection.inspect import BundleInspection, inspect
+from dragoman.inspection.inspect import BundleInspection, write_page
 from dragoman.inspection.inspection import Inspection
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.workflows.models.look import inspect
 from headless import chromium, faults
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
@@ -235,10 +236,46 @@ def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspect
     expected = Numpy(weights, found.model.config).run(found.source_ids, found.target_ids)
     for name, values in expected.items():
         np.testing.assert_allclose(on_page(name), values, atol=1e-5, rtol=1e-5, err_msg=f"{kind}: {name}")
-    candidates = json.loads(tab.locator("#payload").text_content())["predictions"]
+    candidates = json.loads(tab.locator("#payload").text_content())[0]["predictions"]
     ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
     logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
     logits = logits + weights.get("projection_bias", 0.0)
     logits[:, FORBIDDEN_IDS] = -np.inf
     probabilities = np.take_along_axis(softmax(logits), np.array(ids), axis=1)
     np.testing.assert_allclose(on_page("probabilities"), probabilities, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_an_address_opens_what_its_sender_saw(looked: tuple[str, Path, Inspection], tab: Any) -> None:
+    _, page, found = looked
+    open_page(tab, page, "en/walk//")
+    tab.locator("#view-walk .controls select").nth(2).select_option(index=1)
+    tab.locator("#view-walk .controls select").nth(4).select_option(index=2)
+    sent = tab.evaluate("location.hash")
+    assert sent == "#en/walk///1-2-2-2-3"
+    open_page(tab, page, "ko")
+    open_page(tab, page, sent.lstrip("#"))
+    chosen = [tab.locator("#view-walk .controls select").nth(n).input_value() for n in range(5)]
+    assert chosen == ["0", "1", "1", "1", "2"]
+    open_page(tab, page, "en/heads///decoder.1.cross_attention.2")
+    assert "layer 1 · head 2" in tab.locator(".enlarged figcaption").inner_text().lower()
+    rows = tab.locator(".enlarged .labels.rows span").all_inner_texts()
+    pieces = found.pieces
+    assert rows == [f"{given} → {made}" for given, made in zip(pieces["input"], pieces["output"], strict=True)]
+    open_page(tab, page, "en/heads///decoder.99.cross_attention.2")  # no such layer: what the page chooses itself
+    assert tab.locator(".enlarged figcaption").count() == 1
+
+
+@pytest.mark.slow
+def test_one_of_several_sentences_is_chosen(looked: tuple[str, Path, Inspection], tab: Any, tmp_path: Path) -> None:
+    model = looked[1].parent / "model"
+    inspections = [inspect(open_bundle(model), text, options=OPTIONS) for text in ("red dog", "two big cat")]
+    write_page(tmp_path / "several.html", inspections)
+    open_page(tab, tmp_path / "several.html", "en/heads")
+    assert "red dog" in tab.locator(".sentence").inner_text()
+    with tab.expect_navigation():
+        tab.select_option("#sentence", "2")
+    tab.wait_for_selector("html[data-ready]", state="attached")
+    assert "two big cat" in tab.locator(".sentence").inner_text()
+    assert tab.evaluate("location.hash") == "#en/heads//2"
+    assert tab.evaluate("window.dragoman.data.source") == "two big cat"

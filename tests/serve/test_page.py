@@ -17,8 +17,8 @@ SCRIPTS = sorted(WEB.glob("*.js"))
 def test_its_assets_are_small_its_own_and_kept_for_ever(client):
     shown = client.get("/", headers={"accept-encoding": "identity"})
     assert shown.headers["content-type"] == "text/html; charset=utf-8"
-    addresses = {one for one in ADDRESS.findall(shown.text) if not one.startswith("#")} - {"/docs"}
-    assert all(one.startswith("/page/") for one in addresses)
+    addresses = {one for one in ADDRESS.findall(shown.text) if not one.startswith("#")} - {"docs"}
+    assert all(one.startswith("page/") for one in addresses)
     total = len(shown.content)
     for address in addresses:
         asset = client.get(address, headers={"accept-encoding": "identity"})

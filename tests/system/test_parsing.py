@@ -45,6 +45,7 @@ def test_json_is_what_it_is() -> None:
             "not TOML: line 4: the section [train] is there twice; make it one",
         ),
         ("a = 1\nb = lots\n", "not TOML: line 2: invalid value: b = lots"),
+        ("# a\u2028b\u2028c\na = 1\nb c\n", "not TOML: line 3: expected '=' after a key in a key/value pair: b c"),
         ("a = 1\nb c\n", "not TOML: line 2: expected '=' after a key in a key/value pair: b c"),
         ('a = "' + "x" * 5000, f'not TOML: line 1: unterminated string: a = "{"x" * 55}…'),
         (b"a = \xff", "not UTF-8 at byte 4"),

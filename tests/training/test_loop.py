@@ -183,28 +183,24 @@ def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: Ma
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seconds", "chosen"), [((3.0, 1.0), "bfloat16"), ((1.0, 0.95), "float32")])
-def test_precision_auto_takes_what_is_faster_and_keeps_it(
+@pytest.mark.parametrize(("rounded", "chosen"), [(0.3, "bfloat16"), (2.0, "float32")])
+def test_precision_auto_takes_what_the_processor_has_units_for_and_keeps_it(
     toy_run: Run,
     toy_trainer: MakeTrainer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    seconds: tuple[float, float],
+    rounded: float,
     chosen: str,
 ) -> None:
-    true_pass = precision._pass
-
-    def timed(*given: Any) -> float:
-        true_pass(*given)
-        return seconds[given[2] == "bfloat16"]
-
-    monkeypatch.setattr(precision, "_pass", timed)
-    monkeypatch.setattr(precision, "product_seconds", lambda *_: 1e-6)  # no processor that emulates bfloat16
+    monkeypatch.setattr(
+        precision, "product_seconds", lambda dtype, _: {torch.float32: 1.0, torch.bfloat16: rounded}[dtype]
+    )
+    monkeypatch.setattr(precision, "WIDE", 16)
     trainer, reports = toy_trainer(toy_run(precision="auto", max_steps=4), tmp_path), Reports()
     trainer.listeners.append(reports)
     trainer.fit()
     assert trainer.gradient.precision == chosen
-    assert reports.notices[0].startswith(f"precision {chosen}: a pass in bfloat16 took")
+    assert reports.notices[0].startswith(f"precision {chosen}: a product in ")
     resumed = toy_trainer(toy_run(precision="auto", max_steps=5), tmp_path)
     resumed.resume()
     resumed.fit()
@@ -214,7 +210,26 @@ def test_precision_auto_takes_what_is_faster_and_keeps_it(
     assert all(
         torch.equal(mine, other)
         for mine, other in zip(asked.model.parameters(), resumed.model.parameters(), strict=True)
-    ), "measuring leaves no trace"
+    ), "choosing leaves no trace"
+
+
+def test_a_run_that_ends_far_above_the_loss_of_guessing_is_a_failure(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its loss is finite all the way."""
+    monkeypatch.setattr(loop, "validation_loss", lambda *_: 41_157.0)
+    trainer, reports = toy_trainer(toy_run(max_steps=4), tmp_path), Reports()
+    trainer.listeners.append(reports)
+    with pytest.raises(DivergenceError, match=r"far above ln V = 5\.\d.* no model is written; .*lower train\.lear"):
+        trainer.fit()
+    assert "unless it falls, start again with a lower train.learning_rate" in reports.notices[-1]
+
+
+def test_a_run_that_learns_has_no_notice_of_its_loss(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    trainer, reports = toy_trainer(toy_run(max_steps=4), tmp_path), Reports()
+    trainer.listeners.append(reports)
+    assert trainer.fit().loss < loop.FAR_ABOVE * trainer.guessing
+    assert not reports.notices
 
 
 def test_long_gradients_are_shortened_and_short_ones_are_not(

@@ -92,6 +92,6 @@ def pharaoh(translation: Translation) -> str:
     """The alignment by numbers of words from 0 on, separated by spaces, as `0-0 1-2`: the format of Pharaoh."""
     texts = normalise(translation.source), translation.text
     return " ".join(
-        "-".join(str(text[: span.begin].count(" ")) for text, span in zip(texts, link, strict=True))
+        "-".join(str(len(text[: span.begin].split())) for text, span in zip(texts, link, strict=True))
         for link in translation.alignment
     )

@@ -129,12 +129,20 @@ class LanguageCheck:
         self.tokenizer, self.source, self.target = tokenizer, source, target
         self.source_scripts, self.target_scripts = scripts_of_language(source), scripts_of_language(target)
 
+    def source_flags(self, line: str) -> Iterator[Flag]:
+        """The warning about a line that is copied because it has no letter of its language."""
+        if foreign := _foreign_letter(line, script_shares(line), self.source_scripts):
+            yield self._foreign_source(foreign)
+
+    def _foreign_source(self, letter: str) -> Flag:
+        return Flag("script", f"the source is in {script_name(letter)} letters, not in those of {self.source}")
+
     def flags(self, line: str, ids: Iterable[int], translation: str) -> Iterator[Flag]:
         """The warnings about a line and its translation, at most one for each."""
         text = normalise(line)
         shares = script_shares(text)
         if foreign := _foreign_letter(text, shares, self.source_scripts):
-            yield Flag("script", f"the source is in {_script_name(foreign)} letters, not in those of {self.source}")
+            yield self._foreign_source(foreign)
         elif self._is_unknown(text, ids):
             yield NO_TOKENS
         elif other := self._other_language(text):
@@ -144,7 +152,7 @@ class LanguageCheck:
         if letter is None and may_differ and _has_only_other_words(translation, self.target_scripts):
             letter = plain_words(translation)[0][0]
         if letter:
-            yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
+            yield Flag("script", f"the translation is in {script_name(letter)} letters, not in those of {self.target}")
 
     def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
         """Whether most characters are unknown to the vocabulary, or known as bytes only."""
@@ -194,7 +202,7 @@ def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:
     return len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
 
 
-def _script_name(letter: str) -> str:
+def script_name(letter: str) -> str:
     """The name of a letter's script, from its Unicode name: Hangul, Cyrillic, CJK."""
     name = unicodedata.name(letter, "unknown").split("-")[0].split(" ")[0]
     return name if name == "CJK" else name.capitalize()

@@ -19,7 +19,7 @@ class Kind:
     suffixes: tuple[str, ...]
     module: str
     keeps: str
-    """What of a file stays as it is: "bytes" or "tree"."""
+    """What of a file stays as it is: "bytes", "tree", or "text" where it is written as another format."""
     needs: bool = False
     zipped: bool = False
     """Whether its files are zip archives."""
@@ -29,11 +29,15 @@ class Kind:
     """Whether its `write` reads again what it writes, because codes and attributes change places in it."""
     by_language: bool = False
     """Whether what its `read` returns depends on the languages of the request."""
+    becomes: tuple[str, ...] = ()
+    """How the names of its translations end, the usual one first, where they are of other formats."""
+    signs: tuple[bytes, ...] = ()
+    """One of these is near the beginning of its files, where other files have such names too."""
 
 
 KINDS = (
     Kind("plain text", (".txt",), "plain.plain", "bytes"),
-    Kind("HTML", (".html", ".htm", ".xhtml"), "markup.html", "bytes", checked=True),
+    Kind("HTML", (".html", ".htm", ".xhtml"), "markup.html", "bytes", checked=True, by_language=True),
     Kind("Markdown", (".md", ".markdown"), "markup.markdown", "bytes", checked=True),
     Kind("LaTeX", (".tex",), "markup.latex", "bytes", needs=True, checked=True),
     Kind("reStructuredText", (".rst",), "markup.rst", "bytes", needs=True, checked=True),
@@ -43,19 +47,33 @@ KINDS = (
     Kind("Word", (".docx", ".docm"), "office.docx", "tree", needs=True, zipped=True, checked=True),
     Kind("table", (".csv", ".tsv"), "plain.table", "bytes", by_language=True),
     Kind("Excel", (".xlsx", ".xlsm"), "office.xlsx", "tree", needs=True, zipped=True, checked=True),
-    Kind("EPUB", (".epub",), "office.epub", "tree", needs=True, zipped=True, checked=True),
+    Kind("EPUB", (".epub",), "office.epub", "tree", needs=True, zipped=True, checked=True,
+         by_language=True),
     Kind("OpenDocument text", (".odt", ".ott"), "office.odt", "tree", needs=True, zipped=True, checked=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "office.pptx", "tree", needs=True, zipped=True, checked=True),
     Kind("Java properties", (".properties",), "catalogues.properties", "bytes", keyed=True),
     Kind("Apple strings", (".strings",), "catalogues.apple_strings", "bytes", keyed=True),
     Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True,
          by_language=True),
-    Kind("XLIFF", (".xlf", ".xliff"), "exchange.xliff", "bytes"),
+    Kind("XLIFF", (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"), "exchange.xliff", "bytes"),
     Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "catalogues.android", "bytes", keyed=True,
          checked=True),
     Kind("Apple .stringsdict", (".stringsdict",), "catalogues.stringsdict", "bytes", keyed=True, checked=True),
     Kind("TMX", (".tmx",), "exchange.tmx", "bytes", by_language=True),
     Kind("YAML", (".yaml", ".yml"), "catalogues.yaml", "bytes", needs=True, keyed=True, by_language=True),
+    Kind("Jupyter notebook", (".ipynb",), "office.ipynb", "bytes", needs=True, checked=True),
+    Kind("Xcode strings", (".xcstrings",), "catalogues.xcstrings", "bytes", by_language=True),
+    Kind(".NET resources", (".resx", ".resw"), "catalogues.resx", "bytes", keyed=True, checked=True),
+    Kind("Qt", (".ts",), "catalogues.qt", "bytes", by_language=True, signs=(b"<TS", b"<!DOCTYPE TS")),
+    Kind("Fluent", (".ftl",), "catalogues.fluent", "bytes", needs=True, keyed=True),
+    Kind("OpenDocument spreadsheet", (".ods", ".ots"), "office.opendocument", "tree", needs=True, zipped=True,
+         checked=True),
+    Kind("OpenDocument presentation", (".odp", ".otp"), "office.opendocument", "tree", needs=True, zipped=True,
+         checked=True),
+    Kind("ASS subtitles", (".ass", ".ssa"), "plain.ass", "bytes", checked=True),
+    Kind("MDX", (".mdx",), "markup.mdx", "bytes", checked=True),
+    Kind("AsciiDoc", (".adoc", ".asciidoc"), "markup.asciidoc", "bytes", checked=True),
+    Kind("PDF", (".pdf",), "office.pdf", "text", needs=True, checked=True, becomes=(".docx", ".md"), signs=(b"%PDF-",)),
 )  # fmt: skip
 
 SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
@@ -109,8 +127,12 @@ def read_document(path: Path, kind: Kind, options: DocumentOptions) -> Document:
 def refuse_other_content(path: Path, kind: Kind) -> None:
     """Raise DataError if the first bytes of a file are not those of its format."""
     with path.open("rb") as file:
-        first = file.read(512)
-    if first.startswith(b"PK") if kind.zipped else not first.startswith(tuple(SIGNATURES)):
+        first = file.read(1024)
+    if kind.signs:
+        is_of_kind = any(sign in first for sign in kind.signs)
+    else:
+        is_of_kind = first.startswith(b"PK") if kind.zipped else not first.startswith(tuple(SIGNATURES))
+    if is_of_kind:
         return
     remedy = "save it as what its name says, or give it the right name"
     raise DataError(f"{path}: is {_described(first)}, not {kind.name}; {remedy}")

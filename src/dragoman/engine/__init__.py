@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.errors import ConfigError
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 
 Ids = Sequence[int]
@@ -51,3 +52,16 @@ class Engine(Protocol):
 
         None if the engine has no attention that aligns: `dragoman.decode.attention` names the layer.
         """
+
+
+class Closed:
+    """The engine of a translator that was closed: whatever it is asked, it raises ConfigError."""
+
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        raise ConfigError("translator: it was closed; load it again")
+
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        raise ConfigError("translator: it was closed; load it again")
+
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+        raise ConfigError("translator: it was closed; load it again")

@@ -1,5 +1,6 @@
 """A network that `dragoman.exporting` converted, in CTranslate2: its calls on ids instead of pieces."""
 
+import ctypes
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +28,6 @@ LOGITS_BYTES = 64 << 20
 ATTENTION_SENTENCES = 48
 # How model.bin begins the number of heads of which it returns the mean: a name, no dimensions, int16, two bytes.
 _HEADS = b"decoder/alignment_heads\0" + bytes([0, 2, 2, 0, 0, 0])
-# Networks inherited by a forked child: destroying them there would deadlock, because their threads do not exist in it.
-_LEAKED_AFTER_FORK: list[list[Any]] = []
-
 
 Result = tuple[tuple[int, ...], float]
 """Tokens, with EOS at their end unless the limit cut them off, and the log P that CTranslate2 reports."""
@@ -275,5 +273,6 @@ def _end(networks: list[Any], process: int) -> None:
     """Destroy the networks; in a forked child leave them as they are."""
     if os.getpid() == process:
         networks.clear()
-    else:
-        _LEAKED_AFTER_FORK.append(list(networks))
+    else:  # destroying them would wait for their threads, which do not exist here: not even at the end of the process
+        for network in networks:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(network))

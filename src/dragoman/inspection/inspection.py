@@ -77,7 +77,7 @@ class Prediction:
     """Pieces and their probabilities, likeliest first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection(Mapping[str, Array]):
     """What a model computes for a sentence: a mapping of names, as `decoder.5.cross_attention.weights`, to arrays.
 
@@ -102,6 +102,10 @@ class Inspection(Mapping[str, Array]):
     recording: Recording
     table: Table
     """What the symbols in the pieces of both sides replace, for a model that was trained with `data.protect`."""
+
+    def __repr__(self) -> str:
+        """One line: the network and its arrays fill a screen, and a notebook."""
+        return f"<{type(self).__name__} of {self.source!r} → {self.text!r}: {len(self)} arrays>"
 
     @property
     def pieces(self) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ the page shows head roles, attribution, the logit lens, norms and checkpoints (`
 import base64
 import html
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -49,21 +50,22 @@ def size_limit(tokens: int) -> int:
     return min(14_000_000, max(2_950_000, 120_000 * tokens))
 
 
-def free_bytes(tokens: int) -> int:
-    """The bytes that a page has for its facts and arrays, by the tokens of its longer side."""
-    return size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
+def free_bytes(tokens: int, sentences: int = 1) -> int:
+    """The bytes that a page of this number of `sentences` has for one of them, by its tokens on the longer side."""
+    size = min(size_limit(tokens), size_limit(sys.maxsize) // sentences)
+    return size - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
 
 
-def render(payload: Payload) -> str:
-    """The whole page."""
-    facts, parts = payload.facts, _static()
+def render(payloads: Sequence[Payload]) -> str:
+    """The whole page, of one sentence or more."""
+    facts, parts = payloads[0].facts, _static()
     model = facts["model"]["name"]
     values = {
         "title": html.escape(f"{facts['source'][:80]} · {model}", quote=True),
         "style": parts["style.css"],
-        "payload": script_json(facts),
+        "payload": script_json([payload.facts for payload in payloads]),
         "texts": script_json(_texts()),
-        "blob": base64.b64encode(payload.blob).decode("ascii"),
+        "blob": " ".join(base64.b64encode(payload.blob).decode("ascii") for payload in payloads),
         "script": "\n".join(parts[script] for script in SCRIPTS),
     }
     return fill(parts["template.html"], values)

@@ -111,9 +111,13 @@ def load_weights(model: "EncoderDecoder", path: Path) -> None:
 
     Raises ModelError as `read_weights` does.
     """
+    use_weights(model, read_weights(model, path))
+
+
+def use_weights(model: "EncoderDecoder", tensors: dict[str, "Tensor"]) -> None:
+    """Make `tensors`, by the names of the parameters, the weights of the model, without a copy."""
     import torch
 
-    tensors = read_weights(model, path)
     for name, parameter in model.named_parameters():
         swapped = torch.nn.Parameter(tensors[name], requires_grad=parameter.requires_grad)
         torch.utils.swap_tensors(parameter, swapped)  # in place: a shared matrix stays shared

@@ -1,16 +1,19 @@
 """The application: routers, errors, health, metrics, the description of its interface. No global state."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dragoman.errors import DragomanError
 from dragoman.serve import page
@@ -18,11 +21,13 @@ from dragoman.serve.answers import error_response
 from dragoman.serve.deepl import deepl
 from dragoman.serve.deepl import documents as deepl_documents
 from dragoman.serve.deepl import glossaries as deepl_glossaries
+from dragoman.serve.deepl import languages as deepl_languages
 from dragoman.serve.description import DescribedApp, reference_page
 from dragoman.serve.documents.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
 from dragoman.serve.http.access import PROBLEMS, authorise
 from dragoman.serve.http.call import problem_for
+from dragoman.serve.http.origins import PublicAddress
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import FIELD_BYTES
 from dragoman.serve.libretranslate import libretranslate
@@ -31,21 +36,21 @@ from dragoman.serve.work.service import Service
 from dragoman.system.parsing import plain_cause
 from dragoman.version import __version__
 
-LOCAL_NAMES = frozenset(("localhost",))
+PUBLIC = PublicAddress()
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 # Where there are keys, requests to these need one. `deepl` comes last of its own, because it answers every path.
 NATIVE = (native, assist, memory, glossaries, feedback, inspect, documents)
-WITH_KEYS = (*NATIVE, libretranslate, deepl_documents, deepl_glossaries, deepl)
+WITH_KEYS = (*NATIVE, libretranslate, deepl_documents, deepl_glossaries, deepl_languages, deepl)
 
 
 def make_app(
     service: Service,
-    hosts: Collection[str] = LOCAL_NAMES,
+    public: PublicAddress = PUBLIC,
     on_failure: Callable[[DragomanError], None] | None = None,
     documents: Documents | None = None,
     on_ready: Callable[[], None] = lambda: None,
 ) -> ASGIApp:
-    """The application of a service, for requests to these host names and to addresses.
+    """The application of a service, for the requests that its public address allows.
 
     When it starts, a golden sentence is translated, then `on_ready` is called; `on_failure` receives the error if the
     model cannot.
@@ -60,7 +65,7 @@ def make_app(
         lifespan=_lifespan(service, documents, on_ready, on_failure),
         telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
-    app.state.service, app.state.documents = service, documents
+    app.state.service, app.state.documents, app.state.public = service, documents, public
     for module in WITH_KEYS:
         app.include_router(module.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
     app.include_router(libretranslate.downloads)
@@ -68,7 +73,10 @@ def make_app(
     _add_errors(app)
     _add_operations(app, service)
     uploads = dict.fromkeys(UPLOADS, documents.store.limits.bytes + FIELD_BYTES)
-    return Guard(app, service.on_request, {name.lower() for name in hosts}, service.limits.body_bytes, uploads)
+    guard = Guard(app, service.on_request, public, service.limits.body_bytes, uploads, lambda: service.draining)
+    proxied: Any = ProxyHeadersMiddleware  # whose types of ASGI are uvicorn's own
+    app_behind: ASGIApp = proxied(guard, list(public.proxies)) if public.proxies else guard
+    return app_behind
 
 
 def _lifespan(
@@ -104,7 +112,7 @@ def _add_errors(app: FastAPI) -> None:
     async def answer(request: Request, error: Exception) -> JSONResponse:
         return error_response(request.url.path, _problem(request, error), request.state.request_id)
 
-    for kind in (Problem, DragomanError, RequestValidationError, HTTPException, Exception):
+    for kind in (Problem, DragomanError, RequestValidationError, HTTPException, ClientDisconnect, Exception):
         app.add_exception_handler(kind, answer)
 
 

@@ -29,6 +29,8 @@ class DescribedApp(FastAPI):
         if self.openapi_schema:
             return self.openapi_schema
         schema = super().openapi()
+        if root := self.state.public.root:
+            schema["servers"] = [{"url": root}]
         for path, operations in schema["paths"].items():
             answer = _ERRORS.get(dialect_of(path), PROBLEM)
             for operation in operations.values():

@@ -1,4 +1,5 @@
-"""What every request passes first: its host, its size, an id; what every answer gets: headers, a line of log, a count.
+"""What every request passes first: its host, the page it is from, its size, an id; what every answer gets: headers, a
+line of log, a count.
 
 Plain ASGI. The log has no text, no query and no address: what `Record.fields` has of a request.
 """
@@ -6,13 +7,16 @@ Plain ASGI. The log has no text, no query and no address: what `Record.fields` h
 import ipaddress
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serve.answers import dialect_of, error_response
+from dragoman.serve.http.origins import SAFE, PublicAddress
 from dragoman.serve.http.problems import Problem, problem_of, too_large
 from dragoman.serve.requests.record import OnRequest, Record, recorded
 
@@ -34,21 +38,22 @@ class _BodyTooLarge(Exception):
 
 
 class Guard:
-    """The application behind the guard. `hosts` are the names that a request may be for, in lower case.
+    """The application behind the guard, for requests that `public` allows.
 
-    Each of `on_request` receives the record of a request when it was answered. A body may have `body_bytes`, or what
-    `uploads` says of its path.
+    While `draining()` nothing new is started: only what is read is answered. Each of `on_request` receives the record
+    of a request when it was answered. A body may have `body_bytes`, or what `uploads` says of its path.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         on_request: Sequence[OnRequest],
-        hosts: Collection[str],
+        public: PublicAddress,
         body_bytes: int,
         uploads: Mapping[str, int],
+        draining: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.app, self.on_request, self.hosts = app, on_request, hosts
+        self.app, self.on_request, self.public, self.draining = app, on_request, public, draining
         self.body_bytes, self.uploads = body_bytes, uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,21 +61,27 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope, headers = self._inside(scope), Headers(scope=scope)
         most = self.uploads.get(scope["path"], self.body_bytes)
-        exchange = _Exchange(scope, receive, send, most)
+        exchange = _Exchange(scope, receive, send, most, self.public.permissions(headers))
         record = exchange.record
         scope.setdefault("state", {}).update(request_id=record.id, record=record)
+        refusal = self._refusal(scope["method"], headers, most)
+        preflight = self.public.preflight(scope["method"], headers)
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server, which has its own, sends no body
-        refusal = self._refusal(Headers(scope=scope), most)
         try:
             if refusal:
                 await exchange.answer(refusal)
+            elif preflight:
+                await exchange.send_all(Response(status_code=204, headers=preflight))
+            elif self.public.root and scope["path"] == self.public.root and scope["method"] == "GET":
+                await exchange.send_all(Response(status_code=308, headers={"Location": f"{self.public.root}/"}))
             else:
                 with recorded(record):
                     await self.app(scope, exchange.receive, exchange.send)
         except Exception as error:
-            if not exchange.too_large:
+            if not exchange.too_large and not isinstance(error, ClientDisconnect):
                 fields = {"id": record.id, "error": type(error).__name__}
                 log.error("%(id)s failed: %(error)s", fields, exc_info=_cause(error), extra={"fields": fields})
             await exchange.answer(too_large(_limit(most)) if exchange.too_large else problem_of(error))
@@ -82,11 +93,20 @@ class Guard:
                 report(record)
             log.info("%s", record.line(), extra={"fields": record.fields()})
 
-    def _refusal(self, headers: Headers, most: int) -> Problem | None:
+    def _inside(self, scope: Scope) -> Scope:
+        """The request as the application knows it: under no path of a proxy."""
+        path = self.public.without_root(scope["path"])
+        return scope if path == scope["path"] else {**scope, "path": path, "raw_path": quote(path).encode()}
+
+    def _refusal(self, method: str, headers: Headers, most: int) -> Problem | None:
         host = headers.get("host", "")
-        if not _is_allowed(host, self.hosts):
+        if not _is_allowed(host, self.public.hosts):
             detail = f"host {host!r:.80} is not served here; `dragoman serve --allow-host NAME` allows it"
             return Problem(400, "host", "The host is not served here", detail)
+        if foreign := self.public.refusal(method, headers):
+            return foreign
+        if method not in SAFE and self.draining():
+            return Problem(503, "stopping", "The service is about to stop", "ask another one, or try again later", 5)
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length[:18]) > most:
             return too_large(_limit(most))
@@ -96,8 +116,9 @@ class Guard:
 class _Exchange:
     """One request and its answer: counts the bytes that come, adds headers to what goes."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, most: int, permissions: Mapping[str, str]) -> None:
         self.scope, self._receive, self._send, self._left = scope, receive, send, most
+        self._permissions = permissions
         self.status, self.too_large = 0, False
         trace = Headers(scope=scope).get("traceparent", "")
         self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
@@ -123,15 +144,24 @@ class _Exchange:
             response: Response = error_response(self.scope["path"], problem, self.record.id)
             if problem.status in (413, 503):
                 response.headers["Connection"] = "close"
-            await response(self.scope, self._receive, self._forward)
+            await self.send_all(response)
+
+    async def send_all(self, response: Response) -> None:
+        """Answer with a response that the application has not made."""
+        await response(self.scope, self._receive, self._forward)
 
     async def _forward(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            for name, value in {**HEADERS, **self._permissions}.items():
+                if name == "Vary":
+                    headers.add_vary_header(value)
+                else:
+                    headers.setdefault(name, value)
             headers["X-Request-Id"] = self.record.id
+            if self.record.dialect == "deepl":
+                headers["X-Trace-ID"] = self.record.id  # by which its clients report a failure
         await self._send(message)
 
 

@@ -17,8 +17,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dragoman.bundle import WEIGHTS
-from dragoman.serve.http.call import service_of
+from dragoman.serve.http.access import needs_key
+from dragoman.serve.http.call import browser_of, new_browser, service_of
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.text.words.language import primary_language
 
@@ -52,8 +52,12 @@ async def page(request: Request) -> Response:
     asset, tag = _page(preferred(request.headers.get("accept-language", "")), _features(request))
     headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
     if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
-    return _sent(request, asset, ASK_AGAIN, headers)
+        response = Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
+    else:
+        response = _sent(request, asset, ASK_AGAIN, headers)
+    if not browser_of(request) and not await needs_key(service_of(request)):
+        new_browser(response, request)
+    return response
 
 
 @router.api_route(ASSETS + "/{version}/{name}", methods=["GET", "HEAD"])
@@ -68,8 +72,7 @@ async def asset(request: Request, version: str, name: str) -> Response:
 def _features(request: Request) -> tuple[str, ...]:
     """The paths of the native dialect of which this service can use each: the page shows no more than that."""
     service = service_of(request)
-    with_weights = any((model.folder / WEIGHTS).exists() for model in service.models.models.values())
-    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not (with_weights and find_spec("torch"))}
+    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not find_spec("torch")}
     without = tuple(path for path, lacks in lacking.items() if lacks)
     paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
     return tuple(sorted(path for path in paths if not path.startswith(without)))
@@ -111,7 +114,7 @@ def _version() -> str:
 def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
     """The page of a language for a service with these paths, and its ETag."""
     texts = {code: labels(__package__, code, "web/") for code in LANGUAGES}
-    where = f"{ASSETS}/{_version()}"
+    where = f"{ASSETS[1:]}/{_version()}"  # relative: a proxy may offer the page under a path
     scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
     values = {
         "language": language,

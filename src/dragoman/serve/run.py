@@ -1,13 +1,16 @@
 """A server of its own: the socket, uvicorn, and an end that loses nothing.
 
-SIGTERM or Ctrl-C: `/readyz` fails and new work is refused with 503, what has been accepted is finished, then the
-process ends.
+SIGTERM: `/readyz` fails and new work is refused with 503, so that a proxy takes another service; after a moment nothing
+is accepted any more, as at once on Ctrl-C. What has been accepted is finished, then the process ends.
 """
 
 import gc
 import ipaddress
+import math
+import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,10 +19,11 @@ from types import FrameType
 import uvicorn
 
 from dragoman.errors import ConfigError, DragomanError
-from dragoman.serve.app import LOCAL_NAMES, make_app
+from dragoman.serve.app import make_app
 from dragoman.serve.connection import Protocol
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.http.origins import PublicAddress, public_address
 from dragoman.serve.work.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
@@ -35,21 +39,42 @@ class Address:
     names: Sequence[str] = ()
     without_keys: bool = False
     """Anyone who reaches it may use it."""
+    origins: Sequence[str] = ()
+    """Of pages elsewhere that may use it."""
+    proxies: Sequence[str] = ()
+    """Whose word on the address of a client is believed."""
+    root: str = ""
+    """The path under which a proxy offers it."""
+    drain: float = 1.0
+    """Seconds after SIGTERM in which it still listens, and refuses."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError."""
+        _ = self.public
 
     @property
-    def hosts(self) -> frozenset[str]:
-        """Host names of requests that are answered."""
-        return LOCAL_NAMES | {self.host, *self.names}
+    def public(self) -> PublicAddress:
+        """How it is known outside."""
+        return public_address((self.host, *self.names), self.origins, self.proxies, self.root)
 
 
 class _Server(uvicorn.Server):
     """Stops by itself: a signal is not raised again afterwards, because the work is done."""
 
     service: Service
+    drain: float
+    _end = math.inf
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.service.draining = True
-        self.should_exit = True
+        """SIGTERM: listen on for a moment, and refuse; Ctrl-C, or a second signal: stop listening."""
+        if sig == signal.SIGINT or self.service.draining or not self.drain:
+            self.should_exit = True
+        self.service.draining, self._end = True, time.monotonic() + self.drain
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop listening; uvicorn asks ten times a second."""
+        self.should_exit = self.should_exit or time.monotonic() >= self._end
+        return await super().on_tick(counter)
 
 
 def serve(
@@ -91,18 +116,19 @@ def serve_on(
         failures.append(error)
         server.should_exit = True
 
-    app = make_app(service, address.hosts, fail, Documents(service, documents), ready)
+    app = make_app(service, address.public, fail, Documents(service, documents), ready)
     config = uvicorn.Config(
         app,
         http=Protocol,
         ws="none",
         log_config=None,
         server_header=False,
+        proxy_headers=False,  # the application believes those of `--trusted-proxy`
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 5,
     )
     server = _Server(config)
-    server.service = service
+    server.service, server.drain = service, address.drain
     on_open()
     server.run([listening])
     if failures:

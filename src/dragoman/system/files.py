@@ -14,14 +14,14 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from filelock import FileLock, Timeout, lock_descriptor
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ConfigError, DragomanError
 
 # A partial file of this age belongs to a process that was killed.
 STALE_SECONDS = 24 * 3600
@@ -294,6 +294,16 @@ def refuse_unwritable_file(path: Path) -> None:
                 trial.touch(exist_ok=False)
     except OSError as error:
         raise storage_error(path, error) from None
+
+
+def refuse_existing(paths: Iterable[Path], remedy: str = "--force replaces it") -> None:
+    """Raise ConfigError if there is something at one of `paths`: every writer asks before it replaces what it finds.
+
+    Devices and pipes are written to, and nothing is lost.
+    """
+    for path in paths:
+        if path.exists() and not is_special(path):
+            raise ConfigError(f"{path}: already exists; {remedy}")
 
 
 def is_special(path: Path) -> bool:

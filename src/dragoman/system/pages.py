@@ -9,9 +9,16 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from dragoman.errors import ConfigError
+
+# The line of every template that says who wrote the page, and how far from its beginning it is looked for.
+GENERATOR, NEAR = b'<meta name="generator" content="dragoman">', 512
 
 
 @cache
@@ -36,6 +43,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return "".join(page)
 
 
+def refuse_other_file(path: Path, remedy: str = "choose another name") -> None:
+    """Raise ConfigError if a page would replace a file that is no page written here."""
+    with suppress(OSError), path.open("rb") as file:  # it may not exist, or writing will tell why not
+        if path.is_file() and GENERATOR not in file.read(NEAR):
+            raise ConfigError(f"{path}: exists already and is no page that Dragoman wrote; {remedy}")
+
+
 def in_languages(texts: Mapping[str, str], attributes: tuple[str, ...] = ("lang",)) -> str:
     """A text in several languages, of which the page shows one: a <span> for each, whose `attributes` name it."""
     spans = []
@@ -56,12 +70,10 @@ def visible(text: str, but: str = "") -> str:
     return html.escape(shown)
 
 
-def content_policy(style: str, script: str) -> str:
-    """A Content-Security-Policy: this inline style and script, by their hashes, and nothing else."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def content_policy(style: str, *scripts: str) -> str:
+    """A Content-Security-Policy: this inline style and these scripts, by their hashes, and nothing else."""
+    hashes = " ".join(f"'{_hash(script)}'" for script in scripts)
+    return f"default-src 'none'; style-src '{_hash(style)}'; script-src {hashes}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:

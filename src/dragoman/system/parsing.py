@@ -123,7 +123,7 @@ def _toml_fault(message: str, text: str) -> str:
     """tomllib's message with the line it speaks of; a key that is set twice is named."""
     position = POSITION.search(message)
     what = POSITION.sub("", message)
-    lines = text.splitlines()
+    lines = text.split("\n")  # as TOML counts them: U+2028 ends no line
     number = int(position[1]) if position and position[1] else len(lines)
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     shown = line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

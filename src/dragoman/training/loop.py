@@ -55,6 +55,8 @@ from dragoman.training.update.schedule import learning_rate
 
 # Updates on a device after which their losses are read, if no report does so before.
 UNREAD = 100
+# A validation loss of this many times that of guessing is that of weights that diverged, finite as it is.
+FAR_ABOVE = 2.0
 DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.clip_norm"
 
 
@@ -114,6 +116,7 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before, self.prepared = 0, 0, 0.0, False
         self.started = time.monotonic()
         self.clock = 0.0  # of the main process, at the last step
+        self.guessing = math.log(self.model.projection.size(0))  # ln V: the loss where all pieces are equally likely
         self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
 
     def resume(self, step: int | None = None) -> None:
@@ -163,8 +166,8 @@ class Trainer:
     def fit(self) -> Outcome:
         """Train to the end.
 
-        Raises Interrupted after a signal, with everything saved; DivergenceError if the loss is not finite;
-        DistributedError if another process is lost.
+        Raises Interrupted after a signal, with everything saved; DivergenceError if the loss is not finite, or at the
+        end far above that of guessing; DistributedError if another process is lost.
         """
         self.started = time.monotonic()
         self.model.train()
@@ -197,7 +200,7 @@ class Trainer:
                 self._notice(notice)
             return
         if self.group.is_main:
-            chosen = choose_precision(self.final, self.valid, self.device, train.label_smoothing)
+            chosen = choose_precision(self.final, self.device)
         self.gradient.precision, why = self.group.broadcast(chosen if self.group.is_main else None)
         self._notice(why)
 
@@ -302,6 +305,8 @@ class Trainer:
         self._read()
         paused = self.seconds
         loss, scores, value = self.group.broadcast(self._measure())
+        if self._far_above_guessing(loss):
+            self._notice(f"{self._divergence(loss)}; unless it falls, {DIVERGENCE_HINT}")
         best = counts and self.tracker.improves(value)
         if counts:
             self.tracker = self.tracker.update(value, self.step)
@@ -398,7 +403,21 @@ class Trainer:
                 self._validation_loss,
             )
         loss, steps = self.group.broadcast(chosen)
+        if self._far_above_guessing(loss):
+            raise DivergenceError(
+                f"{self._divergence(loss)}: the run diverged, and no model is written; {what_is_kept(self.folder)}; "
+                f"{DIVERGENCE_HINT}"
+            )
         return Outcome(self.step, reason, self.seconds, self.target_tokens, loss, steps, self.gradient.precision)
+
+    def _far_above_guessing(self, loss: float) -> bool:
+        return loss > FAR_ABOVE * self.guessing
+
+    def _divergence(self, loss: float) -> str:
+        return (
+            f"step {self.step:,}: the validation loss, {loss:,.1f} nats per token, is far above ln V = "
+            f"{self.guessing:.1f}, that of guessing"
+        )
 
     def _lost(self, steps: Collection[int]) -> set[int]:
         """The steps whose weights are damaged or missing; each is reported once."""

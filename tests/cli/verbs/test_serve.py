@@ -1,5 +1,6 @@
 """`dragoman serve` as a process: what it says and refuses, that it finishes what it accepted and needs no torch."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,11 +11,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from dragoman.cli.main import main
+from dragoman.serve import run as run_module
 
 
 @pytest.fixture
@@ -65,6 +70,9 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     while "dragoman_open_requests 1.0" not in httpx.get(f"{url}/metrics", timeout=60).text and not found:
         pass
     process.send_signal(signal.SIGTERM)
+    refused = [httpx.get(f"{url}/readyz", timeout=60), httpx.post(f"{url}/v1/translate", json=body, timeout=60)]
+    assert [answer.status_code for answer in refused] == [503, 503]
+    assert refused[1].headers["retry-after"] == "5"
     asking.join()
     assert found[0].status_code == 200
     assert found[0].json()["translations"][0]["text"].count("\n") == 99
@@ -74,6 +82,29 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     assert any(one["path"] == "/v1/translate" and one["status"] == 200 and one["tokens"] > 1000 for one in logged)
     assert lines[-1].startswith("stopped")
     assert not any("dogs" in line for line in lines)
+
+
+def test_on_sigterm_it_listens_for_a_moment_and_on_ctrl_c_it_does_not(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: now)
+
+    def server() -> Any:
+        made = run_module._Server(uvicorn.Config(lambda: None))
+        made.service, made.drain = SimpleNamespace(draining=False), 3.0
+        return made
+
+    stops = server()
+    stops.handle_exit(signal.SIGTERM, None)
+    assert stops.service.draining
+    assert not asyncio.run(stops.on_tick(1))
+    now += 3
+    assert asyncio.run(stops.on_tick(2))
+    for signals in ([signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]):
+        stops = server()
+        for number in signals:
+            stops.handle_exit(number, None)
+        assert stops.service.draining
+        assert stops.should_exit
 
 
 @pytest.mark.parametrize(

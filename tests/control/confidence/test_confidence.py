@@ -12,8 +12,9 @@ from dragoman.control.confidence.confidence import (
     check_learned,
     draw,
     features,
-    learn_confidence,
+    with_doubts,
 )
+from dragoman.control.confidence.learning import doubtful_limit, learn_confidence, learn_from_judgements
 from dragoman.control.faults.faults import FLAGS
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.translation import Candidate, Flag, Translation
@@ -164,3 +165,55 @@ def test_samples_are_those_of_the_model_itself() -> None:
         return [Translation("x", (Candidate("a", 0.0, 0.0), Candidate("b", 0.0, 0.0)))]
 
     assert draw(DecodeConfig(top_k=5, top_p=0.3, seed=3), 2, sample) == [["a", "b"]]
+
+
+def judged_confidence(translations: list[Translation], references: list[str]) -> Confidence:
+    """Learned from people who want every word as it is in the reference."""
+    usable = [best.text == reference for best, reference in zip(translations, references, strict=True)]
+    return learn_from_judgements(translations, usable)
+
+
+def test_the_limit_of_doubt_is_the_lowest_that_keeps_its_promises() -> None:
+    probabilities = [number / 100 for number in range(100)]
+    usable = [number >= 20 and (number < 60 or number % 10 > 0) for number in range(100)]  # 24 of 100 are wrong
+    limit, doubts = doubtful_limit(probabilities, usable)
+    assert doubts
+    assert limit == doubts.lines / 100
+    for count in range(1, doubts.lines):
+        wrong, others = usable[:count].count(False) / count, usable[count:].count(False) / (100 - count)
+        assert wrong < 1 / 2 or others > 1 / 5
+    assert doubts.wrong >= 1 / 2
+    assert doubts.others_wrong <= 1 / 5
+
+
+def test_where_wrong_ones_are_as_sure_as_right_ones_there_is_no_limit() -> None:
+    assert doubtful_limit([0.1, 0.2, 0.3, 0.4] * 25, [True, True, True, False] * 25) == (0.0, None)
+
+
+def test_judgements_teach_what_is_doubtful() -> None:
+    translations, references, _ = lines()
+    judged = judged_confidence(translations, references)
+    assert judged.doubts
+    assert judged.doubts.wrong >= 1 / 2
+    marked = [any(flag.kind == "doubtful" for flag in with_doubts(one, judged).warnings) for one in translations]
+    assert 0 < sum(marked) < len(marked)
+    assert all(
+        mark == (judged.probability(one) < judged.doubtful) for mark, one in zip(marked, translations, strict=True)
+    )
+
+
+def test_what_has_a_fault_is_not_also_doubtful() -> None:
+    translations, references, _ = lines()
+    judged = judged_confidence(translations, references)
+    unlikely = min(translations, key=judged.probability)
+    flagged = Translation(unlikely.source, unlikely.candidates, (Flag("loop", "repeated"),))
+    assert [flag.kind for flag in with_doubts(unlikely, judged).warnings] == ["doubtful"]
+    assert with_doubts(flagged, judged) == flagged
+    assert add_confidence([unlikely], judged, DecodeConfig(doubtful=False), lambda _: []) == [unlikely]
+
+
+def test_doubts_are_stored(tmp_path: Path) -> None:
+    translations, references, _ = lines()
+    judged = judged_confidence(translations, references)
+    (tmp_path / "confidence.json").write_text(judged.text(), encoding="utf-8")
+    assert Confidence.read(tmp_path / "confidence.json") == judged

@@ -57,6 +57,8 @@ def place(source: str, target: str, links: str) -> str:
         ("one<b> two</b> three", "drei zwei eins", "0-2 1-1 2-0", "drei <b>zwei</b> eins"),
         # without spaces
         ("<b>two</b> one", "一二", "0-1 1-0", "一<b>二</b>"),
+        # never around signs alone: the nearest word is free
+        ("<b>open it</b>, then <i>save</i> it", "eins, zwei drei", "0-0 4-1", "<b>eins</b>, <i>zwei</i> drei"),
         # nothing comes from the span: it still encloses something
         ("<b>the</b> dog", "hund", "1-0", "<b>hund</b>"),
     ],

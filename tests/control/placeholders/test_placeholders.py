@@ -25,7 +25,7 @@ from stand_ins import FakeEngine
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 PAIRS = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
-PLACEHOLDERS = ["%s", "{name}", "{{cut}}", "<b>", "</b>", "https://a.org/x", "$HOME_DIR", "&amp;", "a@b.org", "%(n)s"]
+PLACEHOLDERS = ["%s", "{name}", "{{cut}}", "<b>", "</b>", "https://a.org/x", "$HOME_DIR", "&lt;", "a@b.org", "%(n)s"]
 # What a broken translation is made of.
 SCRAPS = [*PLACEHOLDERS, "%", "{", "}", "{name", "me}", "<", "b>", "}}", "/x", "12"]
 KINDS = {"placeholder"}

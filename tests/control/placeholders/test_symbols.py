@@ -67,7 +67,8 @@ def test_the_model_sees_symbols_and_the_user_text(tokenizer: Tokenizer) -> None:
 @given(LINE)
 def test_a_turned_sentence_has_the_words_of_its_source(tokenizer: Tokenizer, line: str) -> None:
     translator, engine = of(tokenizer)
-    assert translator.translate(line).text.split() == [*reversed(line.split())]
+    words = line.split() if set(line.split()) & {*WORDS} else line.split()[::-1]  # without a word a line is copied
+    assert translator.translate(line).text.split() == [*reversed(words)]
     assert not any("{name}" in text or "a.org" in text for text in engine.seen if len(set(text.split())) <= 4)
 
 

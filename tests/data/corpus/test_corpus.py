@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config import CorpusConfig
+from dragoman.data.corpus.block_reader import BlockReader, Reading
 from dragoman.data.corpus.corpus import first_suspicious_line, read_lines, read_pairs, sample_pairs
 from dragoman.errors import DataError
 
@@ -353,3 +354,15 @@ def test_a_sample_is_normalised_text(tmp_path: Path) -> None:
 def test_lines_of_one_file_are_read_without_their_ends(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes("one\r\n\n두\u2028둘".encode())
     assert list(read_lines(tmp_path / "x.txt")) == ["one", "", "두\u2028둘"]
+
+
+def test_the_expected_number_of_pairs_is_right_from_the_first_block_on(tmp_path: Path) -> None:
+    """Small files are read at once: what is left to take is no guess."""
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("a line of text\n" * 10_000, encoding="utf-8")
+    corpus = CorpusConfig(source=tmp_path / "a.en", target=tmp_path / "a.de")
+    reading, pairs = Reading([corpus]), 0
+    for block in BlockReader(corpus, reading):
+        pairs += len(block)
+        assert reading.expected(pairs) == 10_000
+    assert pairs == 10_000

@@ -58,6 +58,7 @@ def either(holds: Callable[[str], bool]) -> Callable[[str, str], bool]:
 SLOW: dict[str, Callable[[str, str], bool]] = {
     "bad_bytes": either(lambda text: any("\ud800" <= character <= "\udfff" for character in text)),
     "empty": either(lambda text: not any(map(visible, text))),
+    "header": lambda source, target: False,
     "script": lambda source, target: in_other_script(source, "ko") or in_other_script(target, "en"),
     "copies": lambda source, target: source == target and any(map(str.isalpha, source)),
     "length_ratio": far,
@@ -86,6 +87,24 @@ def test_a_rule_on_a_block_is_the_rule_on_each_pair(pairs: list[tuple[str, str]]
     assert RULES.keys() == SLOW.keys()
     for kind, rule in RULES.items():
         assert rule(block, CONTEXT).tolist() == [SLOW[kind](*pair) for pair in pairs], kind
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("ko", "en", True),
+        ("Source", "Target", True),
+        ("한국어", "영어", True),
+        ("ko_text", "en_text", True),
+        ("en", "문", False),
+        ("문을 엽니다.", "Open the door.", False),
+    ],
+)
+def test_the_headings_of_a_table_are_no_pair_where_they_are_its_first_line(
+    source: str, target: str, expected: bool
+) -> None:
+    assert RULES["header"](PairBlock([source, "a"], [target, "b"]), CONTEXT).tolist() == [expected, False]
+    assert not RULES["header"](PairBlock([source], [target], first=2), CONTEXT).any()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Apple's .strings: everything but the values stays, in every encoding that Xcode writes."""
 
 import codecs
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,12 @@ def test_real_files_keep_their_bytes(tmp_path: Path) -> None:
 def test_hostile_files_are_refused() -> None:
     with pytest.raises(DataError, match=r"bad\.strings:3: expected ';' before"):
         opened(next(path for path in real("hostile") if path.name == "bad.strings"))
+
+
+def test_tags_are_written_with_the_escapes_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.strings"
+    path.write_text(r'"a" = "Read <a href=\"https://a.example\" title=\"%@\">this</a>.";')
+    document, units = opened(path)
+    codes = tuple(replace(code, position=0 if code.kind == "open" else 2) for code in units[0].source.codes)
+    result = written(document, [InlineText("이것", codes)]).decode()
+    assert result == r'"a" = "<a href=\"https://a.example\" title=\"%@\">이것</a>";'

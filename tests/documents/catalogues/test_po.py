@@ -49,6 +49,7 @@ msgstr ""
 #~ msgstr "옛것"
 """
 EN_KO = DocumentOptions("en", "ko")
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: ko\\n"\n\n'
 
 
 def opened(tmp_path: Path, content: str | bytes, request: DocumentOptions = EN_KO) -> Document:
@@ -102,6 +103,8 @@ def test_a_translation_changes_its_own_lines_alone(tmp_path: Path) -> None:
         "#, fuzzy",  # of the header
         r'"Language: \n"',
         r'"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\n"',
+        "#, fuzzy, c-format",
+        '#| msgid "%d files"',
         'msgstr[0] "파일 %d개"',
         'msgstr[1] ""',
         r'"  두\n"',
@@ -111,7 +114,7 @@ def test_a_translation_changes_its_own_lines_alone(tmp_path: Path) -> None:
     assert entries[0].msgstr == '"%s" 열기\n'
     assert entries[1].msgstr_plural == {0: "%d개의 파일"}
     assert entries[2].msgstr == "  둘\n\t줄"
-    assert "fuzzy" in entries[1].flags  # untouched
+    assert "fuzzy" not in entries[1].flags  # its translation is new
     assert polib.pofile(result).metadata["Language"] == "ko"
     accepted(result, tmp_path)
     again = list(opened(tmp_path, result).units)
@@ -371,3 +374,21 @@ def test_another_language_or_script_of_the_header_is_replaced(
 def test_a_plural_rule_is_known_by_each_tag_of_its_language(target: str, other: str) -> None:
     assert plurals("", "", target) == plurals("", other, other)
     assert rule_of(target) is not None
+
+
+def test_a_new_translation_of_a_guess_is_no_guess(tmp_path: Path) -> None:
+    """Without `update` too: a program uses it, and the message that was guessed from is no longer named."""
+    content = HEADER + '#, fuzzy\n#| msgid "Open folder"\nmsgid "Close"\nmsgstr "열기"\n'
+    result = written(opened(tmp_path, content), [InlineText("닫기")])
+    assert "#" not in result.removeprefix(HEADER)
+    assert "#, fuzzy" in written(opened(tmp_path, content), [None])
+
+
+@pytest.mark.parametrize("label", ["&Use ~/.netrc", "_Open ~/a_b", "&Save as a_b"])
+@pytest.mark.parametrize("new", ["~/.netrc 사용", "~/.netrc verwenden", "a_b & c", "~ 1 & 2"])
+def test_a_key_is_set_only_where_it_is_found_again(tmp_path: Path, label: str, new: str) -> None:
+    content = HEADER + f'msgid "{label}"\nmsgstr ""\n'
+    result = written(opened(tmp_path, content), [InlineText(new)])
+    (unit,) = opened(tmp_path, result).units
+    assert unit.existing is not None
+    assert unit.existing.text == new

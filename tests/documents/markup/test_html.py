@@ -8,6 +8,7 @@ import pytest
 
 from documents.real import needs_data, real
 from documents.splicing import check_changed, check_laws, opened, replaced, texts, written
+from dragoman.documents import DocumentOptions
 from dragoman.errors import DataError
 from dragoman.text.words.inline import Code, InlineText
 
@@ -190,3 +191,17 @@ def test_what_never_ends_is_no_text(tmp_path: Path, rest: str) -> None:
 def test_a_sign_in_a_script_or_before_a_space_begins_nothing(tmp_path: Path, raw: str) -> None:
     document = opened(tmp_path / "a.html", f"{raw}<p>Good morning.</p>")
     assert "Good morning." in texts(document)
+
+
+def test_what_is_in_another_language_and_formulas_stay(tmp_path: Path) -> None:
+    page = (
+        '<html lang="en"><body><li lang="ar">one</li>'
+        '<p lang="en-GB">two <i lang="fr">trois</i> <b xml:lang="en">four</b>'
+        r'<img alt="{\displaystyle b={\frac {a}{c}}}"><img alt="x^2 + y"><img alt="A map"></p><p title="t" lang="de">x'
+    )
+    document = opened(tmp_path / "a.html", page)
+    assert texts(document) == ["two trois four", "A map"]
+    unit = next(iter(document.units))
+    assert [unit.source.text[slice(*span)] for span in unit.source.protected] == ["trois"]
+    check_changed(check_laws(document.path), tmp_path)
+    assert len(texts(opened(tmp_path / "a.html", page, DocumentOptions("und", "ko")))) > 2

@@ -37,6 +37,8 @@ down & 12 \\
 after the end
 """
 
+SENTENCE = "Some bold text with $x_1 < 2$ and\xa0\\cite[p.~3]{knuth}, 100% of “it” — café."
+
 
 def test_what_is_text_and_what_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a.tex"
@@ -45,7 +47,7 @@ def test_what_is_text_and_what_is_not(tmp_path: Path) -> None:
     assert texts(document) == [
         "A small title",
         "First part",
-        "Some bold text with $x_1 < 2$ and\xa0, 100% of “it” — café.",
+        SENTENCE,
         "A note, too.",
         "Second paragraph … ends.\nNext line.",
         "One",
@@ -62,7 +64,7 @@ def test_a_translation_is_escaped(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.tex", PAGE)
     new = {
         "First part": r"50% & \input{x} #1_2",
-        "Some bold text with $x_1 < 2$ and\xa0, 100% of “it” — café.": "$x_1 < 2$ “것” 100% — 카페.",
+        SENTENCE: "$x_1 < 2$ “것” \\cite[p.~3]{knuth} 100% — 카페.",
         "A note, too.": "주석도.",
     }
     result = replaced(document, new).decode()
@@ -97,3 +99,89 @@ def test_what_cannot_be_parsed_is_refused_or_unchanged(tmp_path: Path, text: str
 )
 def test_papers_of_other_people(tmp_path: Path, path: Path) -> None:
     check_changed(check_laws(path), tmp_path)
+
+
+def body_texts(tmp_path: Path, body: str, preamble: str = "") -> list[str]:
+    """The texts of a document, which holds the laws, between one text before and one behind."""
+    path = tmp_path / "a.tex"
+    path.write_text(
+        f"\\documentclass{{article}}\n{preamble}\n\\begin{{document}}\nFirst text.\n\n"
+        f"{body}\n\nLast text.\n\\end{{document}}\n"
+    )
+    document = check_laws(path)
+    check_changed(document, tmp_path)
+    first, *between, last = texts(document)
+    assert (first, last) == ("First text.", "Last text.")
+    return between
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "\\begin{lstlisting}[language=sh]\necho $HOME { % {\n\\end{lstlisting}",
+        "\\begin{minted}{c}\nif (x) {\n\\end{minted}",
+        "\\begin{Verbatim}[numbers=left]\n$ \\begin{a} }\n\\end{Verbatim}",
+        "\\begin{frame}[fragile]\n\\begin{verbatim}\n{$\n\\end{verbatim}\n\\end{frame}",
+        "\\begin{mycode}\n$ {\n\\end{mycode}",
+        "\\begin{axis}[title=A graph of it] \\addplot coordinates {(1,2)}; \\end{axis}",
+        "\\begin{tikzpicture}\\node {The first big step}; \\end{tikzpicture}",
+        "\\begin{unknownpicture} \\draw (0,0) to[R=resistor] (2,0); \\end{unknownpicture}",
+        "\\begin{unknownmath} length_a &=& width of it \\end{unknownmath}",
+        "\\begin{dmath} length = width + height \\end{dmath}",
+        "\\begin{forest} [Root [Left] [Right]] \\end{forest}",
+        "\\iffalse This is commented \\ifx a b \\fi out. \\fi",
+        "\\newcommand{\\x}[2][a]{\\begin{quote}#1 words of it}",
+        "\\def\\x#1{\\end{quote} some words of it}",
+        "\\be x = 1 \\text{ where it is} \\ee",
+        "\\resizebox{\\textwidth}{!}{\\includegraphics[width=3cm]{a_b}}",
+    ],
+)
+def test_code_pictures_and_definitions_hide_nothing_and_stay(tmp_path: Path, code: str) -> None:
+    preamble = (
+        "\\lstnewenvironment{mycode}{}{}\n\\newcommand{\\be}{\\begin{equation}}\n\\newcommand\\ee{\\end{equation}}"
+    )
+    assert body_texts(tmp_path, code, preamble) == []
+
+
+@pytest.mark.parametrize(
+    "preamble",
+    [
+        "\\newenvironment{packed}{\\begin{list}{}{\\setlength{\\itemsep}{0pt}}}{\\end{list}}",
+        "\\newcommand{\\bi}{\\begin{itemize}}\n\\def\\ei{\\end{itemize}}",
+        "% \\begin{document}\n\\makeatletter\\catcode`\\$=11 }{",
+        "\\begin{filecontents}{x.tex}\n\\begin{document}\n\\end{filecontents}",
+        "".join(
+            f"\\newenvironment{{{c * 3}}}{{\\begin{{{c}}} {{\\bf :}}}}{{\\end{{{c}}}}}\n" for c in "abcdefghijklmnopqr"
+        ),
+    ],
+)
+def test_nothing_in_the_preamble_hides_the_document(tmp_path: Path, preamble: str) -> None:
+    assert body_texts(tmp_path, "", preamble) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("See \\url{https://a.example/a%20b} now.", ["See \\url{https://a.example/a%20b} now."]),
+        ("See \\href{https://a.example/a%20b}{this page} now.", ["See this page now."]),
+        ("Run \\verb|a $ b| and \\lstinline|$x| or \\mintinline{c}{if (x) \\{}.",
+         ["Run \\verb|a $ b| and \\lstinline|$x| or \\mintinline{c}{if (x) \\{}."]),
+        ("Figure~\\ref{fig:a} and \\citep[p.~3]{knuth} show it.",
+         ["Figure\xa0\\ref{fig:a} and \\citep[p.~3]{knuth} show it."]),
+        ("\\begin{frame}<1->[t]{The title}{A subtitle}\\begin{block}{Of a block}Text.\\end{block}\\end{frame}",
+         ["The title", "A subtitle", "Of a block", "Text."]),
+        ("\\begin{tabular}{>{$}l<{$}r}\\multicolumn{2}{c}{Both columns} \\\\ one & two \\end{tabular}",
+         ["Both columns", "one", "two"]),
+        ("\\resizebox{\\textwidth}{!}{\\begin{tabular}{ll} one & two \\end{tabular}}", ["one", "two"]),
+        ("\\begin{theorem}[The main result] It is true. \\end{theorem}", ["The main result", "It is true."]),
+        ("\\begin{mybox}{A box of it} It has some words. \\end{mybox}", ["A box of it", "It has some words."]),
+        ("\\section[Short name]{A longer name}", ["Short name", "A longer name"]),
+        ("It costs $5 today.\n\nAnd $x$ is a number.", ["It costs $5 today.", "And $x$ is a number."]),
+        ("A \\only<2->{second} step.", ["A second step."]),
+        ("One \\iffalse two \\else three\\fi\\ four.", ["One three four."]),
+        ("A { brace.\n\nMore.", ["A", "brace.", "More."]),
+        ("\\begin{quote} Not closed.\n\nMore.", ["Not closed.", "More."]),
+    ],
+)  # fmt: skip
+def test_what_is_text_is_found(tmp_path: Path, body: str, expected: list[str]) -> None:
+    assert body_texts(tmp_path, body) == expected

@@ -238,3 +238,15 @@ def test_pages_of_other_people(tmp_path: Path, path: Path) -> None:
     document = check_laws(path)
     check_changed(document, tmp_path)
     assert document.remarks == []
+
+
+def test_abbreviations_and_lines_of_mdx_stay(tmp_path: Path) -> None:
+    page = (
+        'import Tabs from "./tabs"\nimport {\n  A,\n  B\n} from \'./b\';\nimport "./c.css";\n\n# Settings\n\n'
+        "export const size = 3\n\nexport default function F() {\n  return <b>No text</b>\n}\n\n"
+        "import the file now.\n\nHTML is open.\n\n*[HTML]: Hyper Text Markup Language\n*[CSS]: Some styles\n\n"
+        "![x_{i}^2](a.svg) and ![A map](b.svg)\n"
+    )
+    document = opened(tmp_path / "a.md", page)
+    assert texts(document) == ["Settings", "import the file now.", "HTML is open.", "and", "A map"]
+    check_changed(check_laws(document.path), tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("lxml")
 
-from documents.packages import check_laws, hostile, office, part, put, shown
+from documents.packages import archive, check_laws, hostile, office, part, put, shown
 from documents.real import needs_data, real
 from documents.splicing import opened, texts
 from dragoman.documents import Document, DocumentOptions
@@ -179,3 +179,41 @@ def test_hostile_documents(tmp_path: Path, path: Path) -> None:
     with pytest.raises(DataError) as error:
         opened(path)
     assert "\n" not in str(error.value)
+
+
+def test_alternative_texts_watermarks_and_lists(tmp_path: Path) -> None:
+    picture = (
+        '<w:r><w:drawing><wp:docPr xmlns:wp="wp" id="1" name="Picture 1" descr="A map" title="Map"/></w:drawing></w:r>'
+    )
+    watermark = '<w:r><w:pict><v:shape alt="A mark"><v:textpath string="A DRAFT"/></v:shape></w:pict></w:r>'
+    choice = (
+        '<w:sdt><w:sdtPr><w:dropDownList><w:listItem w:displayText="Dark red" w:value="r"/></w:dropDownList></w:sdtPr>'
+    )
+    choice += f"<w:sdtContent>{run('Dark red')}</w:sdtContent></w:sdt>"
+    document = word(tmp_path, f"<w:p>{picture}{run('Open it.')}</w:p><w:p>{watermark}{choice}</w:p>")
+    assert sorted(texts(document)) == ["A DRAFT", "A map", "A mark", "Dark red", "Dark red", "Map", "Open it."]
+    check_laws(document.path, tmp_path)
+
+
+def test_the_type_of_the_main_part_may_be_that_of_every_part(tmp_path: Path) -> None:
+    """As .NET writes it: by the end of the name; what the package itself refers to is the main part."""
+    types = "http://schemas.openxmlformats.org/package/2006/content-types"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    story = f"<w:x {NAMESPACES}><w:p>{run('{}')}</w:p></w:x>"
+    path = archive(
+        tmp_path / "a.docx",
+        {
+            "[Content_Types].xml": f'<Types xmlns="{types}">'
+            f'<Default Extension="xml" ContentType="{TYPE}document.main+xml"/>'
+            f'<Override PartName="/word/footer1.xml" ContentType="{TYPE}footer+xml"/></Types>',
+            "_rels/.rels": f'<Relationships xmlns="{relations}"><Relationship Id="a" Type="x/officeDocument" '
+            'Target="/word/document.xml"/></Relationships>',
+            "word/_rels/document.xml.rels": f'<Relationships xmlns="{relations}"><Relationship Id="a" Type="x/header" '
+            'Target="header1.xml"/></Relationships>',
+            "word/document.xml": story.format("Body."),
+            "word/header1.xml": story.format("Header."),
+            "word/footer1.xml": story.format("Footer."),
+        },
+    )
+    document = check_laws(path, tmp_path)
+    assert sorted(texts(document)) == ["Body.", "Footer.", "Header."]

@@ -91,3 +91,12 @@ def test_real_documents(tmp_path: Path, path: Path) -> None:
 def test_hostile_documents(path: Path) -> None:
     with pytest.raises(DataError):
         opened(path)
+
+
+def test_comments_and_alternative_texts(tmp_path: Path) -> None:
+    shape = '<p:sp><p:nvSpPr><p:cNvPr id="2" name="No text" descr="A box with a step" title="Box"/></p:nvSpPr></p:sp>'
+    formula = r'<p:sp><p:nvSpPr><p:cNvPr id="3" name="x" descr="\frac{a}{b} where it is"/></p:nvSpPr></p:sp>'
+    comment = '<p:cm authorId="0"><p:text>Please close it.</p:text></p:cm>'
+    document = slides(tmp_path, shape + formula, comments=comment)
+    assert texts(document) == ["A box with a step", "Box", "Please close it."]
+    check_laws(document.path, tmp_path)

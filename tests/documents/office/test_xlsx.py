@@ -132,3 +132,32 @@ def test_comments(tmp_path: Path) -> None:
 def test_real_documents(tmp_path: Path, path: Path) -> None:
     assert list(check_laws(path, tmp_path).units)
     assert not hostile(".xlsx")
+
+
+def test_cells_with_a_value_that_is_a_text_are_texts_without_a_formula(tmp_path: Path) -> None:
+    cells = '<c r="A1" t="str"><v>Open it_x001B_ now</v></c><c r="B1" t="str"><f>"a"&amp;C1</f><v>a b</v></c>'
+    document = book(tmp_path, "", f"<sheetData><row>{cells}</row></sheetData>")
+    assert [shown(unit.source) for unit in document.units] == ["Open it{1/} now"]
+    check_laws(document.path, tmp_path)
+
+
+def test_a_control_character_is_kept_as_it_is_written(tmp_path: Path) -> None:
+    document = book(tmp_path, si("Open_x001B_ the _x0007_file"))
+    assert [shown(unit.source) for unit in document.units] == ["Open{1/} the {2/}file"]
+    assert "_x001B_ 파일 _x0007_" in part(put(document, {"Open{1/} the {2/}file": "열기{1/} 파일 {2/}"}), STRINGS)
+    check_laws(document.path, tmp_path)
+
+
+def test_values_that_something_compares_stay_and_are_named(tmp_path: Path) -> None:
+    sheet = (
+        '<sheetData><row><c r="A1" t="inlineStr"><is><t>Yes</t></is></c><c r="B1" t="str"><v>High</v></c>'
+        '<c r="C1"><f>IF(A1="Done","open it","closed")</f></c><c r="D1"><f>COUNTIF(B:B,"Low")</f></c></row></sheetData>'
+        '<autoFilter><filterColumn><filters><filter val="Late"/></filters></filterColumn></autoFilter>'
+        '<conditionalFormatting><cfRule operator="equal"><formula>"Bad"</formula></cfRule></conditionalFormatting>'
+        '<dataValidations><dataValidation type="list"><formula1>"Yes,No, High"</formula1></dataValidation>'
+        "</dataValidations>"
+    )
+    document = book(tmp_path, si("Done", "Low", "Late", "No", "Is it done?", "closed"), sheet)
+    assert texts(document) == ["Is it done?", "closed"]
+    assert any("Done, High, Late, Low, No, Yes" in notice for notice in document.notices)
+    check_laws(document.path, tmp_path)

@@ -16,8 +16,8 @@ def test_the_official_client_translates_detects_and_lists(official, offline):
     assert official.translate("Good morning", "auto", "ko") == offline["en-ko"].translate("Good morning").text
     assert official.detect("안녕하세요")[0] == {"confidence": 100.0, "language": "ko"}
     assert official.languages() == [
-        {"code": "en", "name": "English", "targets": ["ko"]},
-        {"code": "ko", "name": "Korean", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": ["ko", "en"]},
+        {"code": "ko", "name": "Korean", "targets": ["en", "ko"]},
     ]
 
 
@@ -70,7 +70,7 @@ def test_auto_alternatives_and_html(client):
         ({"q": "", "source": "en", "target": "ko"}, 400, "missing q parameter"),
         ({"q": "a", "target": "ko"}, 400, "missing source parameter"),
         ({"q": "a", "source": "xx", "target": "ko"}, 400, "'xx' is not served; there are: en, ko"),
-        ({"q": "a", "source": "ko", "target": "ko"}, 400, "there are: en-ko, ko-en"),
+        ({"q": "a", "source": "fr", "target": "fr"}, 400, "'fr' is not served; there are: en, ko"),
         ({"q": "a", "source": "en", "target": "ko", "format": "pdf"}, 400, "format is not supported"),
         ({"q": "a", "source": "en", "target": "ko", "alternatives": "many"}, 400, "alternatives"),
         ({"q": ["a", 1], "source": "en", "target": "ko"}, 400, "list of strings"),
@@ -94,3 +94,25 @@ def test_the_rest_of_its_interface(client):
         "/translate", content=b'{"q": "a" "source": "en"}', headers={"content-type": "application/json"}
     )
     assert (malformed.status_code, list(malformed.json())) == (400, ["error"])
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("ko", "ko"), ("en-US", "en")])
+def test_a_text_wanted_in_its_language_stays_as_it_is(client, source, target):
+    body = {"q": "  Hello\n", "source": source, "target": target}
+    assert client.post("/translate", json=body).json() == {"translatedText": "  Hello\n"}
+    several = {**body, "q": ["a", "b"], "alternatives": 1}
+    expected = {"translatedText": ["a", "b"], "alternatives": [[], []]}
+    assert client.post("/translate", json=several).json() == expected
+
+
+@pytest.mark.parametrize("text", ["La tua password non è corretta", "Bonjour tout le monde", "您可以参考特定指南。"])
+@pytest.mark.parametrize("target", ["en", "ko"])
+def test_the_confidence_of_a_language_that_is_not_served_is_low(client, text, target):
+    found = client.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
+    assert found["detectedLanguage"]["confidence"] < 10
+    assert found["detectedLanguage"]["language"] in ("en", "ko")
+    assert client.post("/detect", json={"q": text}).json()[0]["confidence"] < 10
+
+
+def test_languages_as_old_clients_ask_for_them(client):
+    assert client.post("/languages").json() == client.get("/languages").json()

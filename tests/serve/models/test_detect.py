@@ -29,3 +29,15 @@ def test_the_script_decides_first_and_no_other_language_is_named(text, served, e
 @pytest.mark.parametrize("text", ["", "123 …", "Привет"])
 def test_a_text_without_letters_of_these_languages_has_none(text):
     assert detect(text, ["en", "ko"]) == []
+
+
+@pytest.mark.parametrize("text", ["La tua password non è corretta", "Ciao!", "Gracias", "您可以参考特定指南或论坛。"])
+def test_a_language_that_is_not_served_leaves_little_for_those_that_are(text):
+    [(_, sure), *_] = detect(text, ["en", "ko"])
+    assert sure < 0.2
+
+
+@pytest.mark.parametrize("text", ["Hello", "OK", "Settings", "React", "12 km", "Yes", "안녕", "서버를 restart 하세요"])
+def test_a_few_words_that_might_be_of_any_language_are_of_one_that_is_served(text):
+    [(_, sure), *_] = detect(text, ["en", "ko"])
+    assert sure > 0.5

@@ -1,12 +1,20 @@
 """The database of the service: shared by processes, named in errors without its password, back after a minute."""
 
+import os
+import signal
 import threading
+import time
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select
+from sqlalchemy.exc import OperationalError
 
 from dragoman.errors import ConfigError
+from dragoman.serve.store import database as database_module
 from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
+from dragoman.serve.store.rates import SharedRates
+from postgresql_server import postgresql_server
 
 METADATA = MetaData()
 NUMBERS = Table("numbers", METADATA, Column("number", Integer, primary_key=True))
@@ -102,3 +110,97 @@ def test_a_database_that_is_gone_comes_back(tmp_path):
     blocker.close()
     write()
     database.close()
+
+
+def test_a_server_that_is_silent_is_left_after_seconds_and_asked_by_one_at_a_time(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(database_module.time, "monotonic", lambda: now)
+    database = Database("sqlite://")
+
+    class AnswerTimeout(Exception):
+        pass
+
+    def silent() -> None:
+        nonlocal now
+        now += database_module.ANSWER
+        raise OperationalError("SELECT 1", {}, AnswerTimeout("it did not answer within 5 seconds"))
+
+    def asked() -> float:
+        before = now
+        with pytest.raises(DatabaseGone), database.begin() as connection:
+            connection.exec_driver_sql("SELECT 1")
+        return now - before
+
+    begin = database.engine.begin
+    monkeypatch.setattr(database.engine, "begin", silent)
+    assert [asked() for _ in range(4)] == [database_module.ANSWER, 0, 0, 0]
+    now += database_module.REST
+    assert [asked() for _ in range(3)] == [database_module.ANSWER, 0, 0]
+    now += database_module.REST
+    monkeypatch.setattr(database.engine, "begin", begin)
+    for _ in range(2):
+        with database.begin() as connection:
+            assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    database.close()
+
+
+def test_a_wait_is_ended_where_nothing_comes_in_time(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(database_module.time, "monotonic", lambda: now)
+
+    def waiting():
+        while (yield "read") != "ready":
+            pass
+        return "answer"
+
+    def too_late() -> None:
+        raise TimeoutError
+
+    wait = database_module.limited(waiting(), 5, too_late)
+    assert next(wait) == "read"
+    now = 4.0
+    assert wait.send(0) == "read"
+    with pytest.raises(StopIteration) as done:
+        wait.send("ready")
+    assert done.value.value == "answer"
+    wait = database_module.limited(waiting(), 5, too_late)
+    next(wait)
+    now = 10.0
+    with pytest.raises(TimeoutError):
+        wait.send(0)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_frozen_holds_nobody_for_long(tmp_path):
+    """Its processes are stopped: connections stay open, and nothing ever comes."""
+    with postgresql_server() as server:
+        state = ServiceState(tmp_path, server.url)
+        state.database.create(METADATA)
+
+        def count() -> float:
+            began = time.monotonic()
+            with state.database.begin() as connection:
+                connection.execute(select(NUMBERS))
+            return time.monotonic() - began
+
+        count()
+        os.kill(server.process.pid, signal.SIGSTOP)
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        for child in children:
+            os.kill(int(child), signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            with pytest.raises(DatabaseGone, match="does not answer: "):
+                count()
+            assert time.monotonic() - began < 3 * database_module.ANSWER
+            began = time.monotonic()
+            with pytest.raises(DatabaseGone, match="silent"):
+                count()
+            assert time.monotonic() - began < 1
+        finally:
+            for child in (*children, server.process.pid):
+                os.kill(int(child), signal.SIGCONT)
+        time.sleep(database_module.REST)
+        count()
+        assert SharedRates(state.database).take("a", 2) == 0.0
+        state.close()

@@ -17,7 +17,8 @@ from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
-from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota, Rates
+from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota
+from dragoman.serve.store.rates import Rates, SharedRates
 from dragoman.serve.work.service import Service
 from live_server import get, live
 from postgresql_server import postgresql
@@ -321,3 +322,34 @@ def test_a_key_that_expires_after_all_years_is_listed(tmp_path, capsys):
     listed = capsys.readouterr().out
     assert "9999-12-31" in listed
     assert "other" in listed
+
+
+def test_rates_of_a_shared_database_are_one_for_all(tmp_path, monkeypatch):
+    """Two services take from one bucket: as many requests at once as a minute has, then one after another."""
+    now = 1_700_000_000.0
+    monkeypatch.setattr("dragoman.serve.store.rates.time.time", lambda: now)
+    state = ServiceState(tmp_path)
+    services = [SharedRates(state.database), SharedRates(Database(state.database.url))]
+    assert [services[number % 2].take("a", 6) for number in range(6)] == [0.0] * 6
+    assert [round(one.take("a", 6)) for one in services] == [10, 10]
+    assert services[1].take("b", 6) == 0.0
+    now += 10
+    assert services[0].take("a", 6) == 0.0
+    assert services[1].take("a", 6) == pytest.approx(10, abs=0.01)
+    now += 3600
+    assert sum(one.take("a", 6) == 0.0 for one in services * 10) == 6
+    services[1].database.close()
+    state.close()
+
+
+def test_rates_are_counted_here_while_the_database_is_gone(tmp_path, monkeypatch):
+    state = ServiceState(tmp_path)
+    rates = SharedRates(state.database)
+
+    def gone() -> None:
+        raise DatabaseGone("stopped")
+
+    monkeypatch.setattr(state.database, "begin", gone)
+    assert [rates.take("a", 2) for _ in range(2)] == [0.0, 0.0]
+    assert rates.take("a", 2) > 20
+    state.close()

@@ -1,7 +1,11 @@
 """Language tags: which name one language, and what a language is called."""
 
+from itertools import product
+from string import ascii_lowercase
+
 import pytest
 from hypothesis import given, strategies
+from langcodes import Language
 
 from dragoman.text.words.language import detect_language, language_name, primary_language, same_language, tag_distance
 
@@ -81,3 +85,9 @@ def test_alemannic_is_not_taken_for_albanian() -> None:
     """The label of the model is Wikipedia's `als`, which is the code of Tosk Albanian elsewhere."""
     assert detect_language("Dr Barack Obama isch dr 44. Präsidänt vo de Vereinigte Staate gsi.")[0] in {"gsw", "de"}
     assert primary_language("als") == "sq"
+
+
+def test_codes_of_two_letters_are_read_as_langcodes_reads_them() -> None:
+    for code in map("".join, product(ascii_lowercase, repeat=2)):
+        language = Language.get(code).prefer_macrolanguage().language
+        assert primary_language(code) == {"nb": "no", "nn": "no"}.get(language or code, language or code)

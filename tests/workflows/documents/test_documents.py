@@ -11,6 +11,7 @@ import pytest
 from dragoman.control.languages import LanguagePair
 from dragoman.documents.plain import plain
 from dragoman.errors import ConfigError, DataError, DragomanError, Interrupted
+from dragoman.text.words.inline import InlineText
 from dragoman.workflows.documents import work as document_work
 from dragoman.workflows.documents.documents import DocumentsResult, DocumentTask, run_documents
 from dragoman.workflows.listener import Listener, Progress
@@ -232,8 +233,6 @@ def broken_write(spoil: Callable[[bytes], bytes]) -> Any:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda content: content.replace(b"TWO", b"TOW"), r"line 3: 'TOW' instead of 'TWO'"),
-        (lambda content: content.replace(b"THREE", b""), r"line 4: lacks 'THREE'"),
         (lambda content: content + b"more", r"adds 'more'"),
         (lambda content: content + b"\xff", r"\(line 5: byte 17 is not UTF-8"),
     ],
@@ -347,3 +346,69 @@ def test_columns_are_for_tables(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"columns \(--columns\): none of the documents is a table"):
         run([folder / "a.txt"], tmp_path / "out.txt", columns=("title",))
     assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_text_with_which_the_file_would_be_wrong_stays_and_is_a_row(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One text costs one text, not the file."""
+    (folder / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n", encoding="utf-8")
+    monkeypatch.setattr(
+        plain, "write", broken_write(lambda content: content.replace(b"FOUR", b"4").replace(b"ONE", b""))
+    )
+    result = run([folder / "a.txt"], tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "one\nTWO\nTHREE\nfour\nFIVE\n"
+    assert result.flagged == 2
+    rows = (tmp_path / "out.txt.review.tsv").read_text().splitlines()
+    assert [row.split("\t")[1] for row in rows[1:]] == ["line 1", "line 4"]
+    assert "not translated" in rows[1]
+
+
+def test_a_translation_that_is_only_what_is_copied_is_flagged_and_does_not_cost_the_file(tmp_path: Path) -> None:
+    class Mute(Capitals):
+        def _found(self, text: Any, patterns: Any) -> Any:
+            found = super()._found(text, patterns)
+            if not text.protected:
+                return found
+            words = text.text[slice(*text.protected[0])]
+            return found._replace(inline=InlineText(words, (), ((0, len(words)),)))
+
+    page = tmp_path / "a.tex"
+    page.write_text("\\begin{document}\nOpen the file.\n\nat $x$.\n\\end{document}\n")
+    result = run([page], tmp_path / "b.tex", Mute())
+    assert (tmp_path / "b.tex").read_text() == "\\begin{document}\nOPEN THE FILE.\n\nat $x$.\n\\end{document}\n"
+    assert result.flagged == 1
+
+
+ARABIC = "افتح الملف\nأغلق النافذة\nملف HTML\n"
+FRENCH = "Ouvrez le fichier et fermez la fenêtre, puis enregistrez le document dans le dossier. " * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "named"),
+    [
+        (ARABIC, LanguagePair("en", "ko"), "the texts are in Arabic letters, the model reads en"),
+        ("افتح الملف", LanguagePair("en", "ko"), "nothing to translate in it: the texts are in Arabic letters"),
+        (FRENCH, LanguagePair("en", "ko"), "the texts are in fr, the model reads en"),
+        ("Open the file.", LanguagePair("ko", "en"), "the texts are in Latin letters, the model reads ko"),
+    ],
+)
+def test_a_document_in_another_language_is_refused_before_the_work(
+    tmp_path: Path, text: str, pair: LanguagePair, named: str
+) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    by = Capitals(pair=pair)
+    with pytest.raises(DataError, match=named):
+        run([tmp_path / "a.txt"], tmp_path / "b.txt", by)
+    assert by.asked == []
+
+
+def test_what_is_in_the_target_language_already_and_other_letters_are_no_other_language(tmp_path: Path) -> None:
+    text = "파일을 엽니다. 창을 닫습니다. 문서를 저장합니다.\nOpen the file\nРусский\nA\nB\n"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    by = Capitals(pair=LanguagePair("en", "ko"))
+    run([tmp_path / "a.txt"], tmp_path / "b.txt", by)
+    assert by.asked == [["Open the file"]]
+    (tmp_path / "c.txt").write_text(FRENCH, encoding="utf-8")
+    run([tmp_path / "c.txt"], tmp_path / "d.txt", by, force=True)
+    assert (tmp_path / "d.txt").exists()

@@ -17,7 +17,7 @@ PAIRS = {
     "Open the file": "파일 열기!",
     "Page 1 of 2": "2쪽 중 1쪽",
     "Keep {name}": "이름 지키기",
-    "A & B <c>": "ㄱ & ㄴ <ㄷ>",
+    "Ab & B <c>": "ㄱ & ㄴ <ㄷ>",
 }
 PO = """msgid ""
 msgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: ko\\n"
@@ -123,14 +123,14 @@ def test_documents_take_what_is_known_and_name_what_is_similar(
     assert '# 66 %: Open the file → 파일 열기!\nmsgid "Open the files"\n' in written
     (tmp_path / "a.xlf").write_text(
         '<xliff version="1.2"><file original="a" source-language="en" datatype="x"><body>\n'
-        '  <trans-unit id="1"><source>A &amp; B <g id="1">&lt;d></g></source></trans-unit>\n</body></file></xliff>'
+        '  <trans-unit id="1"><source>Ab &amp; B <g id="1">&lt;d></g></source></trans-unit>\n</body></file></xliff>'
     )
     dragoman.translate_documents(
         translator, tmp_path / "a.xlf", tmp_path / "ko.xlf", memory=database, memory_threshold=80
     )
     [similar] = re.findall("<alt-trans.*</alt-trans>", (tmp_path / "ko.xlf").read_text(encoding="utf-8"))
     assert similar == (
-        '<alt-trans match-quality="83%" origin="m.tsv"><source>A &amp; B &lt;c&gt;</source>'
+        '<alt-trans match-quality="83%" origin="m.tsv"><source>Ab &amp; B &lt;c&gt;</source>'
         "<target>ㄱ &amp; ㄴ &lt;ㄷ&gt;</target></alt-trans>"
     )
 

@@ -3,7 +3,9 @@
 In every verb `-m` is a model, `-o` an output, and KEY=VALUE after the other arguments sets a key of the configuration.
 """
 
+import difflib
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -74,7 +76,10 @@ MODEL_HELP = "Folder of a model, or a name that `dragoman model list` shows."
 Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(help="Override configuration keys, e.g. train.max_steps=1000.", metavar="KEY=VALUE"),
+    typer.Argument(
+        help="Override configuration keys, e.g. train.max_steps=1000; `dragoman config` lists them.",
+        metavar="KEY=VALUE",
+    ),
 ]
 Model = Annotated[Path, typer.Option("--model", "-m", help=MODEL_HELP)]
 OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help=MODEL_HELP)]
@@ -154,6 +159,18 @@ def decode_keys(keys: Sequence[str]) -> list[str]:
         if not key.startswith("decode."):
             raise ConfigError(f"{key}: has no effect here; only keys of [decode] do, e.g. decode.beam=8")
     return list(keys)
+
+
+def refuse_mistyped(arguments: Sequence[str]) -> None:
+    """Raise ConfigError for an argument of the form of a key that is none of [decode], and names no file either."""
+    for argument in arguments:
+        if KEY.match(argument) and not argument.startswith("decode.") and not os.path.exists(argument):
+            from dragoman.config import DecodeConfig
+
+            key = argument.partition("=")[0]
+            close = difflib.get_close_matches(key, [f"decode.{name}" for name in DecodeConfig.model_fields], n=1)
+            hint = f"; did you mean {close[0]}?" if close else ", e.g. decode.beam=8"
+            raise ConfigError(f"{argument:.80}: no key of [decode]{hint} If it is a sentence, give --text")
 
 
 def refuse_useless(options: Mapping[str, object], what: str) -> None:

@@ -38,7 +38,9 @@ def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
         if "=" not in option:
             raise ConfigError(f"-O {option}: not an option of the search; write KEY=VALUE, e.g. -O beam=8")
         key, value = parse_override(option)
-        keys[key.removeprefix("decode.")] = value
+        key = key.removeprefix("decode.")
+        if keys.setdefault(key, value) != value:
+            raise ConfigError(f"decode.{key}: is given twice, as {keys[key]} and as {value}; give it once")
     return keys
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, is_special, refuse_unwritable_file
-from dragoman.workflows.lines.partial_output import partial_output, refuse_existing
+from dragoman.workflows.lines.partial_output import partial_output, refuse_taken
 from dragoman.workflows.lines.translate import LineOutput, refuse_input
 
 # How the command line names it.
@@ -53,7 +53,7 @@ def refuse_output(output: Path, inputs: Sequence[Path], *, resume: bool, force: 
     """Raise also if the output exists and neither flag says what to do with it."""
     refuse_unwritable(output, inputs)
     if output != STDOUT and not is_special(output):
-        refuse_existing(output, resume=resume, force=force)
+        refuse_taken(output, resume=resume, force=force)
     elif resume or force:
         name = "stdout" if output == STDOUT else f"{output}"
         raise ConfigError(

@@ -10,6 +10,14 @@ from dragoman.data.corpus.report import UNUSABLE, CorpusReport, is_alarming, pro
 from dragoman.evaluation import Comparison, Score
 from dragoman.workflows.data.check_page import kind_name, texts
 
+# Kinds that swapped sides explain: what is done about those is all that is to do.
+OF_SIDES = ("language", "script")
+
+
+def is_swapped(report: CorpusReport) -> bool:
+    """Whether the sides of a corpus seem to be exchanged."""
+    return "swapped" in report.findings and is_alarming("swapped", report.findings["swapped"])
+
 
 def say_reports(reports: Sequence[CorpusReport]) -> None:
     """Sizes first, then what each corpus has: a table that fits 80 columns. A fault of the whole corpus is red."""
@@ -35,7 +43,7 @@ def say_reports(reports: Sequence[CorpusReport]) -> None:
         location = _fitting(shown(finding.first), 78 - len(line))
         alarming = kind in UNUSABLE or is_alarming(kind, finding)
         say(f"{line}  {location}", style="bold red" if alarming else "yellow")
-        if alarming:
+        if alarming and not (kind in OF_SIDES and is_swapped(report)):
             say(f"{'':9} {texts('en')['kinds'][kind][1]}", style="red")
 
 

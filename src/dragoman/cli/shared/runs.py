@@ -40,6 +40,18 @@ def resume_command(verb: str, arguments: Sequence[str], overrides: Sequence[str]
     return f"{program()} {verb} {shlex.join([*arguments, *where])} --resume"
 
 
+def say_next(result: TrainResult, what: str, config: Path, commands: Sequence[str]) -> None:
+    """Where the finished run's model is and the commands that follow: `commands` if it is of use, others if not."""
+    if result.doubts:
+        say(f"\n{what} is in {result.model_path}, but it is of no use yet, see above. Next:")
+        say(f"  {program()} data check {shlex.quote(str(config))}")
+        say("  and, if the text is right, longer: the same command with --resume and a larger train.max_steps")
+        return
+    say(f"\n{what} is in {result.model_path}. Next:")
+    for command in commands:
+        say(f"  {program()} {command}")
+
+
 def print_result(schema: str, result: TrainResult) -> None:
     """A finished run as one JSON object."""
     print_json(
@@ -50,6 +62,7 @@ def print_result(schema: str, result: TrainResult) -> None:
             "scores": [plain(score) for score in result.scores],
             "copying": [plain(score) for score in result.copying],
             "fine_tuning": result.fine_tuning,
+            "doubts": result.doubts,
             "estimate": result.estimate and result.estimate.summary(),
         }
     )

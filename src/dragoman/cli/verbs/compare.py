@@ -35,8 +35,8 @@ def compare(
     """
     from dragoman.cli.shared.progress import Display
     from dragoman.system.files import refuse_unwritable_file
+    from dragoman.system.pages import refuse_other_file
     from dragoman.workflows.compare.compare import compare_runs
-    from dragoman.workflows.data.check_page import refuse_other_file
 
     refuse_other_file(page)
     refuse_unwritable_file(page)

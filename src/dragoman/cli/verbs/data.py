@@ -37,12 +37,13 @@ def check(
     """
     from dragoman.cli.shared.costs import estimated, preset_table
     from dragoman.cli.shared.progress import Display
-    from dragoman.cli.shared.reports import say_reports, shown
+    from dragoman.cli.shared.reports import percent, say_reports, shown
     from dragoman.config.file import read_config
-    from dragoman.data.corpus.report import problems, require_usable
+    from dragoman.data.corpus.report import problems, require_usable, wrong_as_a_whole
     from dragoman.system.files import refuse_unwritable_file
+    from dragoman.system.pages import refuse_other_file
     from dragoman.workflows.data.check import check_data
-    from dragoman.workflows.data.check_page import refuse_other_file, write_page
+    from dragoman.workflows.data.check_page import texts, write_page
 
     run, keys = read_config(config, overrides or [])
     if html:
@@ -70,6 +71,10 @@ def check(
         require_usable(reports, "listed above")
     except DataError as error:
         raise DataError(shown(str(error))) from None
+    if fault := wrong_as_a_whole(reports):
+        report, kind, finding = fault
+        name, remedy, *_ = texts("en")["kinds"][kind]
+        raise DataError(f"{report.name}: {name} in {percent(finding.share)} of its pairs; {remedy}")
     if not as_json:
         say(f"Next: {program()} train {config}")
 
@@ -118,6 +123,10 @@ def clean(
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
     if not result.pairs_kept:
         raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
+    if 2 * result.pairs_kept < result.pairs:
+        most = next(iter(result.removed))
+        why = f"fewer than half of the pairs are kept, and most went by the rule {most}"
+        say(f"{why}: are the two sides swapped, or of other languages than [project] has?", style="bold red")
     if not as_json:
         say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
 

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first
-from dragoman.cli.shared.console import program, say
 from dragoman.errors import ConfigError
 
 
@@ -29,7 +28,7 @@ def distill(
     The teacher, -m, translates the training text; the student learns from that and is tested on the human references.
     """
     from dragoman.cli.shared.progress import Display
-    from dragoman.cli.shared.runs import print_result, read_resumable
+    from dragoman.cli.shared.runs import print_result, read_resumable, say_next
     from dragoman.config.file import read_config
     from dragoman.workflows.train.distil import distill as run
 
@@ -51,5 +50,5 @@ def distill(
         )
     if as_json:
         print_result("dragoman.distill/1", result)
-    say(f"\nThe student is in {result.model_path}. Next:")
-    say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} evaluate -m {result.model_path} …')
+    commands = [f'translate -m {result.model_path} "…"', f"evaluate -m {result.model_path} …"]
+    say_next(result, "The student", Path(path), commands)

@@ -3,7 +3,11 @@
 from dragoman.cli.shared.arguments import Json, app
 from dragoman.cli.shared.console import print_json, print_table, program, say
 
-KEEPS = {"bytes": "every byte around the text", "tree": "everything around the text, as its parser reads it"}
+KEEPS = {
+    "bytes": "every byte around the text",
+    "tree": "everything around the text, as its parser reads it",
+    "text": "headings, paragraphs and lists: written as .docx or .md",
+}
 
 
 @app.command()

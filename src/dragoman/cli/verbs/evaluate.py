@@ -54,10 +54,14 @@ class EvaluateOptions:
         str | None,
         typer.Option(help="robust: chrF of the test set in capitals, with typing errors, as one line, and so on."),
     ] = None
-    lines: Annotated[int, typer.Option(min=1, help="With --suite: maximum number of lines changed in each way.")] = 200
+    lines: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --suite: maximum number of lines changed in each way; 200 if not given."),
+    ] = None
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of -o if it exists.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print sacreBLEU's signature of each score.")] = False
     options: args.SearchKeys = None
     engine: args.Engine = "auto"
@@ -105,7 +109,10 @@ def evaluate(options: EvaluateOptions) -> None:
         if options.score or any(translating.values()):
             raise ConfigError("--suite robust: goes with models, text and keys of [decode] only; leave the others out")
         _evaluate_robustness(options, reference, changed)
-    elif options.score:
+        return
+    if options.lines is not None:
+        raise ConfigError("--lines: has no effect without --suite robust; leave it out")
+    if options.score:
         _print_log_probs(options, reference, changed)
     else:
         _evaluate(options, reference, changed)
@@ -113,7 +120,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Translate, score, print."""
-    from dragoman.cli.shared.output import STDOUT, destination, refuse_unwritable
+    from dragoman.cli.shared.output import STDOUT, destination, refuse_output
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate import evaluate as workflow
     from dragoman.workflows.listener import Listeners
@@ -126,9 +133,11 @@ def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[st
         )
     if options.output == STDOUT and options.as_json:
         raise ConfigError("--output -: stdout is for JSON with --json; write the translations to a file")
+    if options.force and not options.output:
+        raise ConfigError("--force: has no effect without an output; give -o FILE, or leave it out")
     if options.output:
         inputs = [path for path in (options.source, reference, *translations) if path]
-        refuse_unwritable(options.output, inputs)
+        refuse_output(options.output, inputs, resume=False, force=options.force)
     with Display() as display:
         listener = Listeners([display])
         test_set = workflow.read_test_set(options.source, reference)
@@ -225,7 +234,9 @@ def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, chang
         raise ConfigError("--suite robust: needs a model; give it with -m")
     translator = options.translator(options.models, changed)
     with Display() as display:
-        result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
+        result = evaluate_robustness(
+            translator, options.source, reference, lines=options.lines or 200, listeners=[display]
+        )
     if options.as_json:
         name = " + ".join(map(str, options.models))
         record = {"schema": "dragoman.evaluate.robust/1", "model": name, "robustness": result.score, **facts_of(result)}

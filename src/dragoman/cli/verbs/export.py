@@ -1,11 +1,11 @@
-"""`dragoman export`: convert a model to CTranslate2, show what was verified, print the next commands."""
+"""`dragoman export`: convert a model to CTranslate2, or write it into one HTML file; print the next commands."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dragoman.cli.shared.arguments import Base, Json, OptionalModel, app, model_first, search_keys
+from dragoman.cli.shared.arguments import MODEL_HELP, Base, Json, app, model_first, search_keys
 from dragoman.cli.shared.console import print_json, program, say
 from dragoman.errors import ConfigError
 
@@ -19,11 +19,26 @@ def export(
             metavar="SOURCE REFERENCE KEY=VALUE",
         ),
     ] = None,
-    model: OptionalModel = None,
-    to: Annotated[str, typer.Option(help="The format: ctranslate2.")] = "ctranslate2",
-    quantization: Annotated[str, typer.Option("--quantization", "-q", help="int8, int8_bfloat16 or float32.")] = "int8",
+    model: Annotated[
+        list[Path] | None, typer.Option("--model", "-m", help=f"{MODEL_HELP} For html also several, one a direction.")
+    ] = None,
+    to: Annotated[str, typer.Option(help="The format: ctranslate2 or html.")] = "ctranslate2",
+    quantization: Annotated[
+        str | None,
+        typer.Option(
+            "--quantization",
+            "-q",
+            help="ctranslate2: int8, which is the default, int8_bfloat16 or float32. html: int8, or float16, which is "
+            "the default of a small model.",
+        ),
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new model folder, without the training weights.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A new model folder, without the training weights; of html the file.",
+        ),
     ] = None,
     lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = 1000,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
@@ -33,24 +48,30 @@ def export(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Export a model to CTranslate2, which needs no torch.
+    """Export a model to CTranslate2, which needs no torch, or to one HTML file that translates offline.
 
-    An export translates faster. It is verified before it is written: float32 against the model's own log P and
-    translations, int8 by BLEU.
+    An export to CTranslate2 translates faster. It is verified before it is written: float32 against the model's own
+    log P and translations, int8 by BLEU. A page (`--to html`) has the model inside and opens in any browser, without
+    a network and without an installation.
     """
     from dragoman.cli.shared.loading import changes
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.models.export import export as run
 
+    if to == "html":
+        _page(model, arguments, quantization, output, force, base, as_json)
+        return
     if to != "ctranslate2":
-        raise ConfigError(f"--to {to}: choose one of: ctranslate2")
-    folder, rest = model_first(model, arguments)
+        raise ConfigError(f"--to {to}: choose one of: ctranslate2, html")
+    if len(model or ()) > 1:
+        raise ConfigError("--model: several models are for --to html; export one after the other")
+    folder, rest = model_first(model[0] if model else None, arguments)
     text, keys = search_keys(rest, 2, "SOURCE REFERENCE")
     with Display() as display:
         result = run(
             folder,
             *text,
-            quantization=quantization,
+            quantization=quantization or "int8",
             output=output,
             options=changes(keys),
             lines=lines,
@@ -72,3 +93,27 @@ def export(
     say(
         f'The export is in {result.model_path / result.name}. Next:\n  {program()} translate -m {result.model_path} "…"'
     )
+
+
+def _page(
+    models: list[Path] | None,
+    arguments: list[str] | None,
+    quantization: str | None,
+    output: Path | None,
+    force: bool,
+    base: Path | None,
+    as_json: bool,
+) -> None:
+    from dragoman.cli.shared.progress import Display
+    from dragoman.workflows.models.html import export_page
+
+    if output is None:
+        raise ConfigError("--output: name the file, as in `dragoman export --to html -m en-ko -o translator.html`")
+    named = models or [Path(argument) for argument in arguments or ()]
+    if not named or (models and arguments):
+        raise ConfigError("--to html: give models, each with -m, and nothing else; no text is verified with")
+    with Display() as display:
+        page = export_page(named, output, numbers=quantization, force=force, base=base, listeners=[display])
+    if as_json:
+        print_json({"schema": "dragoman.page/1", "path": page.path, "bytes": page.bytes, "pairs": page.pairs})
+    say(f"{page.path} translates {', '.join(page.pairs)} in any browser, offline ({page.bytes / 1e6:.1f} MB).")

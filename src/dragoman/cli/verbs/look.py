@@ -1,5 +1,10 @@
 """`dragoman look`: how a model translates one sentence, in the terminal, on a page or as a file of arrays."""
 
+import contextlib
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,31 +16,41 @@ from dragoman.cli.shared.console import Output, print_json, say
 from dragoman.errors import ConfigError, DataError, ModelError
 
 if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
     from dragoman.inspection.inspect import BundleInspection
     from dragoman.inspection.inspection import Inspection
 
 # Alternatives printed for each piece.
 IN_TERMINAL, IN_JSON = 3, 10
+# They belong to the spelling of many languages.
+JOINERS = "\u200c\u200d"
+# Sentences of a text that one page shows.
+SENTENCES = 12
 
 
 @dataclass(frozen=True)
 class LookOptions:
     """The arguments of the verb."""
 
-    model: args.Model
-    arguments: Annotated[list[str], typer.Argument(help="One sentence.", metavar="TEXT KEY=VALUE")]
+    arguments: Annotated[list[str], typer.Argument(help="A text, of a sentence or a few.", metavar="TEXT KEY=VALUE")]
+    model: args.OptionalModel = None
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
     ] = None
     to: args.To = None
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --html and --npz if they exist.")] = False
     run: Annotated[
         Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence at its checkpoints.")
     ] = None
     layers: Annotated[
         str, typer.Option(help="Layers to show in full on the page of a large model, from 1, e.g. 2,5.")
     ] = ""
+    opens: Annotated[
+        bool,
+        typer.Option("--open/--no-open", help="In a terminal, without --html, --npz and --json: open the page."),
+    ] = True
     beam: args.Beam = None
     length_penalty: args.Penalty = None
     threads: args.Threads = None
@@ -46,35 +61,33 @@ class LookOptions:
 @args.app.command()
 @args.verb_of(LookOptions)
 def look(options: LookOptions) -> None:
-    """Show how a model translates your sentence, step by step.
+    """Show how a model translates your text, step by step.
 
-    Prints the probability of each piece and its alternatives; --html shows every quantity behind them.
+    Prints the probability of each piece and its alternatives; the page shows every quantity behind them. Without -m the
+    model is the bundled one that `translate` would use.
     """
     from dragoman.cli.shared.loading import changes
     from dragoman.config.file import build_section
-    from dragoman.installed import resolve_model
     from dragoman.installed.opening import open_models
     from dragoman.translator import GLOSSARY
 
     texts, keys = args.split_keys(options.arguments)
     if len(texts) != 1:
-        raise ConfigError("look: give one sentence, in quotes")
+        raise ConfigError("look: give one text, in quotes")
     layers = _numbers(options.layers)
     changed = changes(args.decode_keys(keys), beam=options.beam, length_penalty=options.length_penalty)
     _refuse_outputs(options, layers)
     if len(texts[0].strip().splitlines()) > 1:
-        raise DataError("look: takes one sentence, without line breaks; give one line")
-    (bundle,) = open_models([options.model], options.base)
-    if resolve_model(options.model) != options.model and not bundle.has_weights:
-        raise ModelError(
-            f"{options.model}: bundled without the weights that look needs; train one with `dragoman demo`"
-        )
+        raise DataError("look: takes one line, without line breaks; give one line")
+    (bundle,) = open_models([options.model or _bundled(texts[0])], options.base)
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
     if max(layers, default=0) > max(depths):
         has = f"the model has {depths[0]} + {depths[1]} layers"
         raise ConfigError(f"--layers {max(layers)}: {has}; give numbers from 1 to {max(depths)}")
     search = build_section(bundle.config.decode, changed, "decode")
-    network = bundle.load_model()  # without torch its error names what to install
+    from dragoman.workflows.models.dequantise import dequantised
+
+    bundle, network = dequantised(bundle)  # without torch its error names what to install
     from dragoman.inspection.checkpoints import check_run
     from dragoman.inspection.inspect import inspect_bundle
     from dragoman.inspection.summary import summary
@@ -85,29 +98,64 @@ def look(options: LookOptions) -> None:
         import torch
 
         torch.set_num_threads(options.threads)
-    inspection = inspect_bundle(bundle, network, texts[0], options.target, search, options.to)
-    longest = bundle.config.data.max_length
-    if len(inspection.source_ids) > longest:
-        say(
-            f"dragoman: {len(inspection.source_ids)} tokens, but the model was trained on at most {longest}; "
-            "`translate` would split the sentence"
-        )
+    sentences = _sentences(bundle, texts[0], options)
+    inspections = [
+        inspect_bundle(bundle, network, sentence, options.target, search, options.to) for sentence in sentences
+    ]
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if options.html:  # before anything is printed: who reads that may not read to its end
-        _write_page(options.html, options, layers, texts[0], inspection)
+        _write_page(options.html, options, layers, inspections)
     if options.npz:
-        inspection.to_npz(options.npz)
-        say(f"{options.npz}: {len(inspection)} arrays")
+        inspections[0].to_npz(options.npz)
+        say(f"{options.npz}: {len(inspections[0])} arrays")
     if options.as_json:
-        print_json(summary(inspection, IN_JSON))
-    else:
+        summaries = [summary(inspection, IN_JSON) for inspection in inspections]
+        whole = {"schema": "dragoman.look.sentences/1", "sentences": summaries}
+        print_json(summaries[0] if len(summaries) == 1 else whole)
+        return
+    for inspection in inspections:
         _print(inspection)
+    if options.opens and not (options.html or options.npz) and sys.stdout.isatty():
+        _open_page(options, layers, inspections)
+
+
+def _bundled(text: str) -> Path:
+    """The bundled model that `translate` would use, which is named."""
+    from dragoman.bundled import bundled_model_for
+
+    model = bundled_model_for(text)
+    say(f"Looking into the bundled model {model.name}; -m MODEL chooses another")
+    return model.folder
+
+
+def _sentences(bundle: "Bundle", text: str, options: LookOptions) -> list[str]:
+    """What is looked into, one by one. Raises DataError for several where only one can be shown."""
+    from dragoman.workflows.models.look import sentences_of
+
+    if options.target is not None:
+        if not options.target.strip():
+            raise DataError("--target: is empty; give the translation to look into")
+        return [text]
+    sentences = sentences_of(bundle, text, options.to)
+    if len(sentences) == 1:
+        return sentences
+    for name, value in (("--npz", options.npz), ("--run", options.run)):
+        if value:
+            raise DataError(
+                f"{name}: is of one sentence, and `translate` makes {len(sentences)} of this text; give one"
+            )
+    say(f"{len(sentences)} sentences, translated one by one")
+    if len(sentences) > SENTENCES:
+        say(f"dragoman: the first {SENTENCES} are shown")
+    return sentences[:SENTENCES]
 
 
 def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
     """Check, before the work, that the outputs can be written. Raises ConfigError or DragomanError."""
     from dragoman.cli.shared.output import STDOUT, refuse_unwritable
+    from dragoman.system.files import refuse_existing
+    from dragoman.system.pages import refuse_other_file
 
     html, npz, run = options.html, options.npz, options.run
     if run and not (run / "checkpoints").is_dir():
@@ -121,6 +169,10 @@ def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
             raise ConfigError("-: a page or arrays are written to a file; give its name")
         if output:
             refuse_unwritable(output)
+    if html and not options.force:
+        refuse_other_file(html, "--force replaces it")
+    if npz and not options.force:
+        refuse_existing([npz])
 
 
 def _numbers(layers: str) -> tuple[int, ...]:
@@ -135,18 +187,29 @@ def _numbers(layers: str) -> tuple[int, ...]:
 
 
 def _write_page(
-    html: Path, options: LookOptions, layers: tuple[int, ...], text: str, inspection: "BundleInspection"
+    html: Path, options: LookOptions, layers: tuple[int, ...], inspections: Sequence["BundleInspection"]
 ) -> None:
     from dragoman.inspection.checkpoints import across_checkpoints
+    from dragoman.inspection.inspect import write_page
 
-    views = None
     if options.run:
-        views = across_checkpoints(options.run, text, options=inspection.options, to=options.to)
-    for view in views or ():
-        if view.problem:
-            say(f"dragoman: step {view.step:,} is left out: {view.problem}")
-    inspection.to_html(html, layers=layers, checkpoints=views)
+        [inspection] = inspections
+        views = across_checkpoints(options.run, inspection.source, options=inspection.options, to=options.to)
+        for view in views:
+            if view.problem:
+                say(f"dragoman: step {view.step:,} is left out: {view.problem}")
+        inspection.to_html(html, layers=layers, checkpoints=views)
+    else:
+        write_page(html, inspections, layers=layers)
     say(f"{html}: {html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
+
+
+def _open_page(options: LookOptions, layers: tuple[int, ...], inspections: Sequence["BundleInspection"]) -> None:
+    """Write the page into a new folder, and open it if there is a browser."""
+    html = Path(tempfile.mkdtemp(prefix="dragoman-look-")) / "look.html"
+    _write_page(html, options, layers, inspections)
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(html.as_uri())
 
 
 def _print(inspection: "Inspection") -> None:
@@ -173,5 +236,8 @@ def _print(inspection: "Inspection") -> None:
 
 
 def _printable(text: str) -> str:
-    """The text with characters that are not printable, which could move the cursor, as escapes."""
-    return "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in text)
+    """The text with characters that are not printable, which could move the cursor, as escapes; joiners stay."""
+    return "".join(
+        character if character.isprintable() or character in JOINERS else f"\\u{ord(character):04x}"
+        for character in text
+    )

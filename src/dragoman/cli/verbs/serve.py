@@ -37,6 +37,18 @@ class ServeArguments:
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A host name by which the service may be asked.")
     ] = None
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORIGIN", help="Pages elsewhere that may use it: https://app.example, null or *."),
+    ] = None
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A proxy, or a network of them, whose X-Forwarded-For is believed."),
+    ] = None
+    root_path: Annotated[str, typer.Option(metavar="PATH", help="The path under which a proxy offers it.")] = ""
+    drain: Annotated[
+        float, typer.Option(min=0, max=3600, help="Seconds after SIGTERM in which it listens and answers 503.")
+    ] = 1.0
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")] = False
     threads: args.Threads = None
     memory_limit: Annotated[
@@ -71,7 +83,16 @@ class ServeArguments:
 
         return ServeOptions(
             self.models or [],
-            Address(self.host, self.port, self.allow_host or [], self.no_auth),
+            Address(
+                self.host,
+                self.port,
+                self.allow_host or [],
+                self.no_auth,
+                self.allow_origin or [],
+                self.trusted_proxy or [],
+                self.root_path,
+                self.drain,
+            ),
             ServiceLimits(places=self.max_requests, seconds=self.max_seconds, body_bytes=self.max_body),
             DocumentLimits(bytes=self.max_document, seconds=60 * self.document_minutes),
             threads=self.threads,

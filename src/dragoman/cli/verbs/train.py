@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Config, Json, Overrides, app
-from dragoman.cli.shared.console import program, say
 
 
 @app.command()
@@ -24,7 +23,7 @@ def train(
     """
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import shown
-    from dragoman.cli.shared.runs import print_result, read_resumable, resume_command
+    from dragoman.cli.shared.runs import print_result, read_resumable, resume_command, say_next
     from dragoman.config import LanguageModelConfig
     from dragoman.config.file import read_config
     from dragoman.errors import Interrupted
@@ -49,9 +48,9 @@ def train(
         return
     if as_json:
         print_result("dragoman.train/1", result)
-    say(f"\nThe model is in {result.model_path}. Next:")
+    model = result.model_path
+    next_commands = [f'translate -m {model} "…"', f"model show -m {model}"]
     if language_model:
-        say(f"  {program()} model perplexity -m {result.model_path} FILE")
-        say(f"  {program()} translate -m MODEL -O language_model={result.model_path} -O language_model_weight=0.2")
-        return
-    say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} model show -m {result.model_path}')
+        weight = "-O language_model_weight=0.2"
+        next_commands = [f"model perplexity -m {model} FILE", f"translate -m MODEL -O language_model={model} {weight}"]
+    say_next(result, "The model", config, next_commands)

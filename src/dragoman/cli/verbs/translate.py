@@ -52,6 +52,13 @@ class TranslateOptions:
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None
     length_penalty: args.Penalty = None
     glossary: Annotated[Path | None, typer.Option(help=args.GLOSSARY_HELP)] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Copy this text, or what matches /EXPRESSION/; or a file with one a line. Repeatable.",
+            metavar="TEXT|FILE",
+        ),
+    ] = None
     target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = ""
     confidence: Annotated[
         bool,
@@ -95,7 +102,9 @@ class TranslateOptions:
     memory_threshold: Annotated[
         int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning other than `doubtful`.")
+    ] = False
     ray: Annotated[
         bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
     ] = False
@@ -108,6 +117,7 @@ class TranslateOptions:
     def changes(self, keys: Sequence[str]) -> dict[str, Any]:
         """What is changed of [decode], by `keys` and by options of their own."""
         from dragoman.cli.shared.loading import changes
+        from dragoman.text.terms.keep import read_keep
 
         return changes(
             [*keys, *(self.options or ())],
@@ -116,6 +126,7 @@ class TranslateOptions:
             length_penalty=self.length_penalty,
             confidence=self.confidence or None,
             alignment=self.alignment or None,
+            keep=read_keep(self.keep) if self.keep else None,
         )
 
     def identity(self) -> dict[str, Any]:
@@ -143,6 +154,8 @@ def translate(options: TranslateOptions) -> None:
     arguments = options.text or ()
     keys = [argument for argument in arguments if argument.startswith("decode.") and args.split_keys([argument])[1]]
     sentences = [argument for argument in arguments if argument not in keys]
+    if not options.as_text:
+        args.refuse_mistyped(sentences)
     changes = options.changes(keys)
     files = () if options.as_text or options.input else _documents_among(sentences)
     only_documents = {
@@ -200,6 +213,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     """Translate and write, line by line."""
     from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
     from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
+    from dragoman.data.corpus.corpus import decode_lines
+    from dragoman.system.pipe import pipe_lines
     from dragoman.workflows.documents.memory import existing_memory
     from dragoman.workflows.lines.on_ray import RayCluster
     from dragoman.workflows.lines.partial_output import saved_lines
@@ -211,7 +226,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     output = STDOUT if options.output is None or is_stdout(options.output) else options.output
     jsonl = options.jsonl or bool(source and is_jsonl(source))
     typed = not options.input and sentences in ([], ["-"]) and sys.stdin.isatty()  # by a person, in a terminal
-    lines = _lines(options, sentences, source, typed)
+    pipe = pipe_lines(sys.stdin.buffer) if source is None and sentences in ([], ["-"]) and not typed else None
+    lines = decode_lines(pipe, "stdin") if pipe else _lines(options, sentences, source, typed)
     if options.ray and not (source and source.is_file()):
         raise ConfigError("--ray: translates the lines of a file; give it as -i FILE, or leave --ray out")
     if options.memory:
@@ -243,6 +259,7 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
             cluster=cluster,
             saved=saved_lines(output) if cluster and options.resume else 0,
             one_by_one=typed,
+            waits=pipe.waits if pipe else lambda: False,
         )
     if shows_progress and (output != STDOUT or console().is_terminal or result.seconds > LINE_EVERY):
         count = result.lines - result.resumed  # a person may have waited for them
@@ -348,6 +365,7 @@ def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
         print_json({"schema": "dragoman.translate.documents/1", **facts})
     for document in result.files if len(result.files) <= NAMED else ():
         unchanged = f", {document.units_kept:,} of them kept" if document.units_kept else ""
+        unchanged += f", {document.units_replaced:,} replaced" if document.units_replaced else ""
         flagged = f", {document.flagged:,} to review" if document.flagged else ""
         say(f"{document.source} → {document.target}: {counted(document.units, 'text')}{unchanged}{flagged}")
     for path in result.left_out[:NAMED]:
@@ -367,5 +385,5 @@ def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
         worst = max((failure.error for failure in result.failures), key=lambda error: error.exit_code)
         failed, total = len(result.failures), len(result.failures) + len(result.files)
         raise type(worst)(f"{failed:,} of {counted(total, 'file')} could not be translated; they are named above")
-    if options.strict and result.flagged:
-        raise QualityError(f"{counted(result.flagged, 'translation')} with a warning (--strict); see {result.review}")
+    if options.strict and (faults := result.flagged - result.doubtful):
+        raise QualityError(f"{counted(faults, 'translation')} with a warning (--strict); see {result.review}")

@@ -90,6 +90,8 @@ class CleanConfig(Section):
     """A side without text."""
     bad_bytes: bool = True
     """Bytes that are not UTF-8, and lines of a `.tsv` or `.jsonl` file that hold no pair."""
+    header: bool = True
+    """A first line of a file that names its columns, as `ko` and `en`, or `source` and `target`."""
     script: Share = 0.1
     """A side with at least 4 letters of which a smaller share is in a script of its language."""
     language: Share = 0.9

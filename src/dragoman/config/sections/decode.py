@@ -12,9 +12,9 @@ Precision = Literal["auto", "float32", "bfloat16"]
 # The named patterns of `dragoman.text.terms.protect`, and those that are looked for unless others are named.
 PatternName = Literal[
     "printf", "percent", "brace", "template", "shell", "i18next", "vue", "laravel", "tag", "entity", "escape",
-    "accelerator", "url", "email", "path", "code", "emoji", "number", "date",
+    "accelerator", "url", "email", "path", "code", "emoji", "number", "date", "time", "phone", "identifier", "marker",
 ]  # fmt: skip
-ON_REQUEST = ("laravel", "accelerator", "number", "date")
+ON_REQUEST = ("laravel", "accelerator", "number")
 PLACEHOLDERS: tuple[PatternName, ...] = tuple(name for name in get_args(PatternName) if name not in ON_REQUEST)
 
 
@@ -68,6 +68,9 @@ class DecodeConfig(Section):
     confidence: bool = False
     """Also return the confidence of each translation: the probability that a person would accept it, as
     `dragoman model confidence` or training learned it."""
+    doubtful: bool = True
+    """Warn of a translation that is probably wrong (`doubtful`), if the model has learned below which confidence that
+    is: the bundled models have, others by `dragoman model confidence --judged`."""
     confidence_samples: Annotated[int, Field(ge=0, le=1024)] = 0
     """With `confidence`: number of random translations that the translation is compared with; 0 uses only log P and
     lengths. 8 takes at least 5 times as long and finds more of the worst lines."""
@@ -76,7 +79,10 @@ class DecodeConfig(Section):
     space. Costs one scoring per word of the source."""
     placeholders: tuple[PatternName, ...] | None = None
     """Names of the patterns whose finds a translation has exactly as often as its source
-    (`dragoman.text.terms.protect`); empty: none. Unless set, all but `laravel`, `accelerator`, `number` and `date`."""
+    (`dragoman.text.terms.protect`); empty: none. Unless set, all but `laravel`, `accelerator` and `number`."""
+    keep: tuple[str, ...] = ()
+    """Texts that every translation copies, such as names of products, and regular expressions between slashes, such as
+    `/[A-Z]{2}-\\d+/`."""
     numbers: bool = True
     """Check that a translation has the numbers of its source, in whatever way their digits are grouped."""
     batch_tokens: Positive = 4096
@@ -127,7 +133,9 @@ class DecodeOptions(TypedDict, total=False):
     token_scores: bool | None
     alignment: bool | None
     confidence: bool | None
+    doubtful: bool | None
     confidence_samples: int | None
     placeholders: Sequence[PatternName] | None
+    keep: Sequence[str] | None
     numbers: bool | None
     batch_tokens: int | None

@@ -80,7 +80,8 @@ class TrainConfig(Section):
     device: str = "auto"
     """`auto` (a GPU if available), `cpu`, `cuda`, `cuda:1` or `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of layers and logits; `auto` measures which is faster. Weights and updates are always float32."""
+    """Arithmetic of layers and logits; `auto`: bfloat16 where the processor or the GPU has units for it and the model
+    is at least 128 wide. Weights and updates are always float32."""
     recompute: bool = False
     """Activation checkpointing: recompute the activations of a layer in the backward pass. Needs less memory; a third
     slower."""
@@ -110,7 +111,7 @@ class TrainConfig(Section):
     """Peak learning rate; d_model^-0.5 · warmup^-0.5 as in Eq. (3) unless set."""
     warmup: Positive | Literal["auto"] = 4000
     """Steps of linear warm-up, Eq. (3). `auto`: a tenth of `max_steps`, from 400 to 4,000, at most a quarter; with
-    `start_from` a tenth, at most 400."""
+    `start_from` a tenth, at most 400. Where `max_minutes` ends the run before, of the steps that fit into them."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
     """Learning rate after the warm-up. `inverse_sqrt`: Eq. (3). `linear`: decreases linearly to zero at `max_steps` or
     at `max_minutes`, whichever comes first; neither may change when such a run is resumed."""

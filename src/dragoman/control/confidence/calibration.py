@@ -6,10 +6,9 @@ error (Guo et al. 2017), Brier score, and the area under the ROC curve.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-Row = Sequence[float]
+from dragoman.control.confidence.confidence import Calibration, Logistic, Row
 
 # Bins of equal width for the calibration error, as in Guo et al. 2017, section 4.
 BINS = 15
@@ -19,33 +18,6 @@ FOLDS = 5
 RIDGE = 1.0
 # Newton's method converges within a dozen steps.
 STEPS, TOLERANCE = 50, 1e-10
-
-
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """P(success) = 1 / (1 + exp(−bias − Σ weight · (feature − mean) / scale))."""
-
-    means: tuple[float, ...]
-    scales: tuple[float, ...]
-    weights: tuple[float, ...]
-    bias: float
-
-    def probability(self, row: Row) -> float:
-        terms = zip(row, self.means, self.scales, self.weights, strict=True)
-        logit = self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms)
-        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """How probabilities agree with outcomes; all from 0 to 1."""
-
-    ece: float
-    """Expected calibration error: mean distance of the probability from the share of successes, over BINS bins."""
-    brier: float
-    """Mean square of the difference between probability and outcome."""
-    auc: float
-    """The probability that a success has a higher probability than a failure; 0.5 is chance."""
 
 
 def fit_logistic(rows: Sequence[Row], outcomes: Sequence[bool]) -> Logistic:

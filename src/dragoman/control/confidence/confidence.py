@@ -1,8 +1,9 @@
 """Confidence: the probability that a person would accept a translation, learned from validation lines.
 
-"Accepted" is a proxy, because nobody judges the validation lines: sentence-level chrF of at least `accept` against the
-reference. The features are log P, the lengths of both sides, and, where random samples are drawn, their agreement with
-the translation: what the model means, its samples say too (Fomicheva et al. 2020, "Unsupervised Quality Estimation").
+"Accepted" is what people judged to be usable or, because nobody judges validation lines, a proxy: sentence-level chrF
+of at least `accept` against the reference. Judgements also give a limit: a translation below it is called doubtful. The
+features are log P, the lengths of both sides, and, where random samples are drawn, how they agree with the translation:
+what the model means, its samples say too (Fomicheva et al. 2020, "Unsupervised Quality Estimation").
 A model keeps what was learned in `confidence.json` of its bundle.
 """
 
@@ -14,23 +15,43 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.confidence.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
-from dragoman.errors import ConfigError, DataError, ModelError, counted
+from dragoman.errors import ConfigError, ModelError
 from dragoman.system.parsing import parse_json
-from dragoman.translation import Translation
+from dragoman.translation import NO_FAULTS, Flag, Translation
 
 NAME = "confidence.json"
 FORMAT = 1
-# chrF from which a translation counts as accepted.
-ACCEPT = 50.0
-# Fewer lines, or fewer of either outcome, would calibrate by chance.
-MIN_LINES, MIN_EACH = 100, 10
-# A translation with a warning is at most as probable as the share of such lines that were accepted, after this many
-# that were not and ½ that was: log P is high in a loop, and most validation texts have none to learn from.
-REJECTED_BEFORE, ACCEPTED_BEFORE = 9.5, 0.5
-
+Row = Sequence[float]
+"""The features of a translation."""
 Sample = Callable[[DecodeConfig], list[Translation]]
 """The translations of the same lines under other options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """P(success) = 1 / (1 + exp(−bias − Σ weight · (feature − mean) / scale))."""
+
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    def probability(self, row: Row) -> float:
+        terms = zip(row, self.means, self.scales, self.weights, strict=True)
+        logit = self.bias + sum(weight * (value - mean) / scale for value, mean, scale, weight in terms)
+        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How probabilities agree with outcomes; all from 0 to 1."""
+
+    ece: float
+    """Expected calibration error: mean distance of the probability from the share of successes, over equal bins."""
+    brier: float
+    """Mean square of the difference between probability and outcome."""
+    auc: float
+    """The probability that a success has a higher probability than a failure; 0.5 is chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +63,23 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubts:
+    """How a limit of the probability divides judged lines, by cross-validation."""
+
+    lines: int
+    """Lines below the limit."""
+    wrong: float
+    """The share of them that people rejected."""
+    others_wrong: float
+    """The share of the other lines that people rejected."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confidence:
     """What a model has learned about its own translations."""
 
     accept: float
-    """chrF of an accepted translation."""
+    """chrF of an accepted translation; 0: people judged."""
     lines: int
     accepted: float
     """Share of the lines that were accepted."""
@@ -58,6 +91,10 @@ class Confidence:
     samples: int = 0
     """Random translations of each line that `sampled` was learned with; 0: none was."""
     sampled: Fitted | None = None
+    doubtful: float = 0.0
+    """A translation of a lower probability is called doubtful; 0: none is."""
+    doubts: "Doubts | None" = None
+    """How well that limit divides the lines."""
 
     def probability(self, translation: Translation, samples: Sequence[str] = ()) -> float:
         """The probability that the translation is accepted; with `samples`, their agreement counts too."""
@@ -78,7 +115,8 @@ class Confidence:
             if (version := tree.pop("format")) != FORMAT:
                 raise ModelError(f"{path}: format {version}, this version reads {FORMAT}; {remedy}")
             sampled = _fitted(tree["sampled"]) if tree["sampled"] else None
-            return cls(**{**tree, "plain": _fitted(tree["plain"]), "sampled": sampled})
+            doubts = Doubts(**tree["doubts"]) if tree.get("doubts") else None
+            return cls(**{**tree, "plain": _fitted(tree["plain"]), "sampled": sampled, "doubts": doubts})
         except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise ModelError(f"{path}: cannot be read: {error}; {remedy}") from None
 
@@ -106,87 +144,60 @@ def check_learned(learned: Confidence | None, options: DecodeConfig) -> None:
 def add_confidence(
     translations: list[Translation], learned: Confidence | None, options: DecodeConfig, sample: Sample
 ) -> list[Translation]:
-    """The translations with their confidence, as the model has `learned` it, if `options` ask for it.
+    """The translations with their confidence, as the model has `learned` it, if `options` ask for it, and with a
+    warning where it is under the limit of what is `doubtful`.
 
-    A blank line has none. `check_learned` has found that the model has learned what `options` ask for.
+    A blank line has neither. `check_learned` has found that the model has learned what `options` ask for.
     """
-    if not options.confidence or learned is None:
+    if learned is None:
         return translations
+    if not options.confidence:
+        return [with_doubts(translation, learned) for translation in translations] if options.doubtful else translations
     samples: Sequence[Sequence[str]] = [()] * len(translations)
     if options.confidence_samples:
         samples = draw(options, options.confidence_samples, sample)
-    return [
+    sure = [
         replace(translation, confidence=learned.probability(translation, drawn))
         if translation.source.strip()
         else translation
         for translation, drawn in zip(translations, samples, strict=True)
     ]
+    return [with_doubts(translation, learned) for translation in sure] if options.doubtful else sure
+
+
+def with_doubts(translation: Translation, learned: Confidence) -> Translation:
+    """The translation, with a warning if its confidence is under the limit that the model has learned.
+
+    A translation with a fault has its warning already, and one that is as its source had nothing to translate.
+    """
+    if not learned.doubtful or translation.text == translation.source or is_flagged(translation):
+        return translation
+    confidence = translation.confidence or learned.probability(translation)
+    if confidence >= learned.doubtful or translation.match is not None:
+        return translation
+    text = f"probably wrong: confidence {confidence:.2f} is under {learned.doubtful:.2f}; read it again"
+    return replace(translation, warnings=(*translation.warnings, Flag("doubtful", text)))
 
 
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     """`count` random translations of each line, of the model's own distribution."""
     sampling = {"method": "sample", "n_best": count, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
-    nothing_else = {"token_scores": False, "alignment": False, "confidence": False, "confidence_samples": 0}
+    nothing_else = {
+        "token_scores": False,
+        "alignment": False,
+        "confidence": False,
+        "doubtful": False,
+        "confidence_samples": 0,
+    }
     drawn = sample(options.model_copy(update=sampling | nothing_else))
     return [[candidate.text for candidate in translation.candidates] for translation in drawn]
-
-
-def learn_confidence(
-    translations: Sequence[Translation],
-    references: Sequence[str],
-    accept: float = ACCEPT,
-    samples: Sequence[Sequence[str]] | None = None,
-) -> Confidence:
-    """Learn from translations of the model and their references; with `samples` of each line, from these too.
-
-    Raises DataError if there are too few lines, or nearly all have the same outcome.
-    """
-    indices = [
-        index
-        for index, translation in enumerate(translations)
-        if translation.source.strip() and references[index].strip()
-    ]
-    if len(indices) < MIN_LINES:
-        raise DataError(f"confidence: {counted(len(indices), 'line')} with text; give at least {MIN_LINES}")
-    usable, score = [translations[index] for index in indices], _chrf()
-    outcomes = [
-        score(translation.text, references[index]) >= accept for translation, index in zip(usable, indices, strict=True)
-    ]
-    if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
-        raise DataError(
-            f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines reach chrF {accept:g}, too few or too many to "
-            "learn from; give more lines, or another --accept"
-        )
-    usual = sum(map(_log_ratio, usable)) / len(usable)
-    flagged = [outcome for translation, outcome in zip(usable, outcomes, strict=True) if is_flagged(translation)]
-    limit = (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
-    sampled = None
-    if samples is not None:
-        sampled = _fit(
-            [features(translation, usual, samples[index]) for translation, index in zip(usable, indices, strict=True)],
-            outcomes,
-        )
-    return Confidence(
-        accept,
-        len(usable),
-        sum(outcomes) / len(usable),
-        usual,
-        limit,
-        _fit([features(translation, usual) for translation in usable], outcomes),
-        len(samples[indices[0]]) if samples is not None else 0,
-        sampled,
-    )
-
-
-def _fit(rows: Sequence[Sequence[float]], outcomes: Sequence[bool]) -> Fitted:
-    return Fitted(fit_logistic(rows, outcomes), calibration(cross_validated(rows, outcomes), outcomes))
 
 
 def features(translation: Translation, usual_ratio: float, samples: Sequence[str] = ()) -> list[float]:
     """What the probability depends on; the same for a line alone and in any batch, except for its samples."""
     best = translation.candidates[0]
     per_token = best.log_prob / (len(best.tokens) + 1)
-    ratio = _log_ratio(translation) - usual_ratio
+    ratio = log_ratio(translation) - usual_ratio
     values = [
         per_token,
         math.exp(per_token),  # the geometric mean of the tokens' probabilities
@@ -196,22 +207,23 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
         abs(ratio),
     ]
     if samples:
-        score = _chrf()
+        score = sentence_chrf()
         # The logarithm, because the worst lines differ most between 0 and 20 of 100.
         values.append(math.log1p(sum(score(best.text, sample) for sample in samples) / len(samples)))
     return values
 
 
 def is_flagged(translation: Translation) -> bool:
-    """Whether a warning names a fault of the translation; `segmented` and `language`, which is the source's, do not."""
-    return any(flag.kind not in ("segmented", "language") for flag in translation.warnings)
+    """Whether a warning names a fault of the translation; `language` is the source's."""
+    return any(flag.kind not in NO_FAULTS and flag.kind != "language" for flag in translation.warnings)
 
 
-def _log_ratio(translation: Translation) -> float:
+def log_ratio(translation: Translation) -> float:
+    """How much longer the translation is than its source, in characters, as a logarithm."""
     return math.log((len(translation.text) + 1) / (len(translation.source) + 1))
 
 
-def _chrf() -> Callable[[str, str], float]:
+def sentence_chrf() -> Callable[[str, str], float]:
     """chrF of a sentence, from 0 to 100."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 

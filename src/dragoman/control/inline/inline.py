@@ -1,11 +1,11 @@
 """Text with inline codes → its translation with the same codes.
 
-Each line of a text is translated by itself, without its codes; line breaks, and white space at the ends of lines, stay.
-A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
-each code is placed within the translation of its own sentence (`control.inline.placement`); only a sentence with codes
-inside costs scorings. What is protected has to be in the translation as often as in the source
-(`control.placeholders.repair`); the last check is of the whole text that is returned
-(`control.faults.faults`).
+Each line of a text, and each part of one between tabs, is translated by itself, without its codes; line breaks, tabs,
+and white space at the ends of lines, stay. A line without letters is copied. A line with codes inside is translated
+sentence by sentence, as any line is, so that each code is placed within the translation of its own sentence
+(`control.inline.placement`); only a sentence with codes inside costs scorings. What is protected has to be in the
+translation as often as in the source (`control.placeholders.repair`); the last check is of the whole text that is
+returned (`control.faults.faults`).
 
 **A limit of characters**: a translation that has to be shorter is searched again, for another hypothesis and then with
 a limit on the tokens, which may cut a sentence off. A hypothesis found under one counts only if the model itself would
@@ -24,14 +24,15 @@ from dragoman.control.faults.faults import inline_flags, respelled
 from dragoman.control.inline.evidence import SentencePair
 from dragoman.control.inline.parts import WrittenPart, write_codes
 from dragoman.control.inline.placement import Weights
-from dragoman.control.inline.units import atoms, is_crossing, occurrences
-from dragoman.control.search.sentences import LINE_BREAK, Line, Sentence, sentence_spans
+from dragoman.control.inline.units import DIVIDER, atoms, is_crossing, occurrences
+from dragoman.control.search.sentences import Line, Sentence, sentence_spans
 from dragoman.errors import DataError, describe_type
 from dragoman.system.groups import in_groups
 from dragoman.text.segment import Segment, separator
 from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Flag, Span, Translation
 
+UNPLACED = Flag("markup", "formatting could not be placed: the words that it is around may be missing")
 NESTED = Flag("markup", "tags of the source cross; they are nested in the translation")
 
 # The beam of the searches for a shorter translation: a short hypothesis is seldom among the first.
@@ -140,7 +141,7 @@ def _line(item: InlineItem, part: Span) -> Line:
     text = item.text
     inside = [span for span in text.protected if part.begin <= span[0] and span[1] <= part.end]
     literals = tuple(dict.fromkeys(text.text[slice(*span)] for span in inside))
-    return Line(text.text[slice(*part)], "", item.patterns, literals)
+    return Line(text.text[slice(*part)], "", item.patterns, literals, keeps_entities=True)
 
 
 def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]]:
@@ -214,7 +215,7 @@ def _limits(
 def _lines(item: InlineItem) -> Iterator[Span]:
     """Where the lines are that have something to translate, without the white space at their ends."""
     text, copied = item.text, atoms(item.text.text, item.text.protected, item.patterns)
-    breaks = [match.span() for match in LINE_BREAK.finditer(text.text)]
+    breaks = [match.span() for match in DIVIDER.finditer(text.text)]
     borders = [0, *(border for span in breaks for border in span), len(text.text)]
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
         line = text.text[begin:end]
@@ -235,23 +236,25 @@ def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -
     at, between = 0, ""
     for number, (span, segment, translation) in enumerate(translated):
         gap = text[at : span.begin]
-        yield WrittenPart(Span(at, span.begin), between if number and not LINE_BREAK.search(gap) else gap)
+        yield WrittenPart(Span(at, span.begin), between if number and not DIVIDER.search(gap) else gap)
         yield WrittenPart(span, translation.text, translation)
         at, between = span.end, separator(segment, translation.text)
     yield WrittenPart(Span(at, len(text)), text[at:])
 
 
 def _finished(
-    item: InlineItem, parts: Sequence[WrittenPart], inline: InlineText, options: DecodeConfig
+    item: InlineItem, parts: Sequence[WrittenPart], written: tuple[InlineText, bool], options: DecodeConfig
 ) -> InlineTranslation:
     """The translation of a whole text, with warnings about what it has not kept."""
-    text, limit = item.text, item.max_length
+    text, limit, (inline, unplaced) = item.text, item.max_length, written
     translations = [part.translation for part in parts if part.translation]
     warnings = [flag for translation in translations for flag in translation.warnings]
     if not any(flag.kind == "placeholder" for flag in warnings):
         warnings += inline_flags(text, inline.text, item.patterns, options)
     if is_crossing(text.codes):
         warnings.append(NESTED)
+    if unplaced:
+        warnings.append(UNPLACED)
     protected = occurrences(inline.text, {text.text[slice(*span)] for span in text.protected})
     if limit is not None and len(inline.text) > limit:
         warnings.append(Flag("too_long", f"{len(inline.text):,} characters; {limit:,} are allowed"))

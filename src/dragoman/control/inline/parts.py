@@ -18,8 +18,7 @@ import numpy as np
 
 from dragoman.control.inline.evidence import SentencePair
 from dragoman.control.inline.placement import AlignedUnits, PlacedCode, Placement, Weights
-from dragoman.control.inline.units import UnitText, atoms, moved, occurrences, units
-from dragoman.control.search.sentences import LINE_BREAK
+from dragoman.control.inline.units import DIVIDER, UnitText, atoms, moved, occurrences, units
 from dragoman.system.groups import in_groups
 from dragoman.text.words.inline import Code, InlineText
 from dragoman.translation import Span, Translation
@@ -66,8 +65,11 @@ def write_codes(
     patterns: Sequence[tuple[str, ...] | None],
     parts: Sequence[Sequence[WrittenPart]],
     weigh: Callable[[Sequence[SentencePair]], list[Weights]],
-) -> list[InlineText]:
-    """The text that the parts of each text make, with its codes; `patterns` find the placeholders of each."""
+) -> list[tuple[InlineText, bool]]:
+    """The text that the parts of each text make, with its codes, and whether some could not be placed.
+
+    `patterns` find the placeholders of each text.
+    """
     blocks = [_blocks(*row) if row[0].codes else [] for row in zip(texts, patterns, parts, strict=True)]
     weighed = in_groups(weigh, [[block.pair for block in of_text if block.pair] for of_text in blocks])
     return list(map(_with_codes, texts, parts, blocks, weighed))
@@ -75,18 +77,19 @@ def write_codes(
 
 def _with_codes(
     text: InlineText, parts: Sequence[WrittenPart], blocks: Sequence[_PartUnits], weighed: Sequence[Weights]
-) -> InlineText:
+) -> tuple[InlineText, bool]:
     """The text that its parts make, with its codes; `weighed` are the weights of the blocks that have a pair."""
     written = "".join(part.written for part in parts)
     if not text.codes:
-        return InlineText(written)
+        return InlineText(written), False
     source = UnitText(text.text, [span for block in blocks for span in block.sources])
     target = UnitText(written, [span for block in blocks for span in block.targets])
     aligned, at, weights = list[AlignedUnits](), [0, 0], iter(weighed)
     for block in blocks:
         aligned.append(AlignedUnits(at[0], at[1], block.weights(next(weights) if block.pair else None)))
         at = [at[0] + len(block.sources), at[1] + len(block.targets)]
-    return InlineText(*with_codes(Placement(source, target, aligned, text.codes).place(), source, target))
+    placement = Placement(source, target, aligned, text.codes)
+    return InlineText(*with_codes(placement.place(), source, target)), placement.unplaced
 
 
 def _blocks(text: InlineText, patterns: tuple[str, ...] | None, parts: Sequence[WrittenPart]) -> list[_PartUnits]:
@@ -115,6 +118,8 @@ def _blocks(text: InlineText, patterns: tuple[str, ...] | None, parts: Sequence[
                 erasable = moved(stretches, -part.source.begin)
                 pair = SentencePair(text.text[slice(*part.source)], erasable, part.written, target)
             pieces = [(piece.moved(part.source.begin), copy.moved(begin)) for piece, copy in divided]
+            of_copies = copied_atoms(text.text, inside, part.written, copies)
+            pieces += [(atom, copy.moved(begin)) for atom, copy in of_copies]
             blocks.append(_PartUnits(stretches, moved(target, begin), pair, pieces))
         begin += len(part.written)
     return blocks
@@ -163,6 +168,19 @@ def divided_words(source: str, positions: Sequence[int], target: str) -> Pieces:
                 cuts = [begin, *(at for at in positions if begin < at < begin + len(word)), begin + len(word)]
                 pieces += [(Span(a, b), Span(a, b).moved(other - begin)) for a, b in pairwise(sorted(set(cuts)))]
     return sorted(pieces)
+
+
+def copied_atoms(
+    source: str, atoms: Sequence[tuple[int, int]], target: str, copies: Sequence[tuple[int, int]]
+) -> Pieces:
+    """What is copied as a whole and occurs as often in the translation: a code around it is around its copy."""
+    pieces: Pieces = []
+    for text in {source[slice(*atom)] for atom in atoms}:
+        ours = [Span(*atom) for atom in atoms if source[slice(*atom)] == text]
+        theirs = [Span(*copy) for copy in copies if target[slice(*copy)] == text]
+        if len(ours) == len(theirs):
+            pieces += zip(ours, theirs, strict=True)
+    return pieces
 
 
 def with_divided(weights: Weights, sources: Sequence[Span], targets: Sequence[Span], pieces: Pieces) -> Weights:
@@ -215,12 +233,12 @@ def _is_same_gap(placed: PlacedCode, source: UnitText, target: UnitText) -> bool
         ends = placed.source_gap == 0, placed.source_gap == len(source.units)
         return ends == (placed.gap == 0, placed.gap != 0)
     space = source.text[before.begin : before.end]
-    return space == target.text[after.begin : after.end] and bool(LINE_BREAK.search(space))
+    return space == target.text[after.begin : after.end] and bool(DIVIDER.search(space))
 
 
 def _is_between_words(side: UnitText, gap: int) -> bool:
     space = side.text[slice(*side.gap(gap))]
-    return 0 < gap < len(side.units) and bool(space) and not LINE_BREAK.search(space)
+    return 0 < gap < len(side.units) and bool(space) and not DIVIDER.search(space)
 
 
 def _is_last_apart(placed: Sequence[PlacedCode], index: int) -> bool:

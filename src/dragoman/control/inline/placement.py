@@ -75,6 +75,8 @@ class Placement:
     codes: Sequence[Code]
     runs: dict[CodeSpan, Run] = field(default_factory=dict)
     gaps: dict[Point, int] = field(default_factory=dict)
+    unplaced: bool = False
+    """Whether a span got a word that is hardly a translation of it, because its own words are not in the target."""
 
     def place(self) -> list[PlacedCode]:
         """The codes in the order of the target."""
@@ -96,8 +98,26 @@ class Placement:
         if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (parent.begin, parent.end):
             self.runs[nodes[0]] = begin, end
             return
-        runs = disjoint_runs([self._scores(node, begin, end) for node in nodes])
+        scores = [self._scores(node, begin, end) for node in nodes]
+        runs = disjoint_runs(scores)
         self.runs.update((node, (begin + a, begin + b)) for node, (a, b) in zip(nodes, runs, strict=True))
+        for node, of_node in zip(nodes, scores, strict=True):
+            if not self._has_word(self.target, *self.runs[node]) and self._has_word(self.source, node.begin, node.end):
+                self._move_to_word(node, nodes, of_node, begin)
+
+    def _move_to_word(self, node: CodeSpan, siblings: Sequence[CodeSpan], scores: Weights, begin: int) -> None:
+        """Give a span of words that is around nothing but signs the free word with the best score."""
+        self.unplaced = True
+        taken = {unit for other in siblings if other is not node for unit in range(*self.runs[other])}
+        units = range(begin, begin + len(scores))
+        free = [unit for unit in units if unit not in taken and self._has_word(self.target, unit, unit + 1)]
+        if free:
+            best = max(free, key=lambda unit: scores[unit - begin])
+            self.runs[node] = best, best + 1
+
+    @staticmethod
+    def _has_word(side: UnitText, begin: int, end: int) -> bool:
+        return any(any(map(str.isalnum, side.text[slice(*unit)])) for unit in side.units[begin:end])
 
     def _scores(self, node: CodeSpan, begin: int, end: int) -> Weights:
         """For each target unit from `begin` to `end`: mass from the span minus mass from elsewhere."""

@@ -14,13 +14,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.text.terms.protect import as_word, find_placeholders
+from dragoman.control.search.sentences import LINE_BREAK
+from dragoman.text.terms.protect import LEARNED, as_word, find_placeholders
 from dragoman.text.words.inline import Code
 from dragoman.text.words.normalise import INVISIBLE
 from dragoman.text.words.particles import particles_start
 from dragoman.text.words.words import is_unspaced, joined
 from dragoman.translation import Span
 
+# What divides a text into parts that are translated by themselves, and stays.
+DIVIDER = re.compile(rf"{LINE_BREAK.pattern}|\t+")
 _CHUNK = re.compile(r"\S+")
 # Within a number or a word: 3,000.5 and 10:30, don't and l’eau.
 _NUMBER_SIGNS, _APOSTROPHES = ".,:", "'’"
@@ -121,7 +124,8 @@ def gap_of(spans: Sequence[Span], position: int, *, after: bool) -> int:
 
 def atoms(text: str, protected: Sequence[tuple[int, int]], patterns: Sequence[str] | None) -> list[tuple[int, int]]:
     """The spans that no code may divide, in order: the `protected` ones, and the placeholders apart from them."""
-    placeholders = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text, patterns)]
+    names = LEARNED if patterns is None else patterns  # codes may divide `H<sub>2</sub>O`
+    placeholders = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text, names)]
     borders = sorted(protected)
     free = [span for span in placeholders if not any(begin < span[1] and span[0] < end for begin, end in borders)]
     return sorted([*borders, *free])

@@ -25,6 +25,7 @@ from dragoman.control.faults.negation import NEGATIONS
 from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
+from dragoman.control.placeholders.copied import write
 from dragoman.control.placeholders.standins import SourceVariant, variants
 from dragoman.control.placeholders.symbols import restore_translation
 from dragoman.control.search.search import translate_sentences
@@ -83,9 +84,12 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
     for line in lines:
         if symbols.names:
             line.translation = restore_translation(line.translation, line.source, line.table, symbols)
-        texts = [line.source, *(candidate.text for candidate in line.translation.candidates)]
+        source = line.source
+        if line.read is not None:
+            source, line.translation = line.read, write(line, line.translation)
+        texts = [source, *(candidate.text for candidate in line.translation.candidates)]
         if not _are_prose(line, options, [*map(normalise, texts)]):
-            requirements = Requirements.of(line.source, options, line.patterns, line.literals, line.languages)
+            requirements = Requirements.of(source, options, line.patterns, line.literals, line.languages)
             line.translation = checked(line.translation, requirements)
 
 
@@ -124,8 +128,8 @@ def _tasks(line: Line, options: DecodeConfig) -> list[_Task]:
     """The sentences of a line whose translations have faults."""
     tasks = []
     for number, (sentence, translation) in enumerate(zip(line.sentences, line.parts, strict=True)):
-        if line.table or not _are_prose(line, options, (sentence.text, translation.text)):
-            literals = (*line.literals, *line.table)
+        if line.table or line.hidden or not _are_prose(line, options, (sentence.text, translation.text)):
+            literals = (*line.literals, *line.table, *line.hidden)
             requirements = Requirements.of(sentence.text, options, line.patterns, literals, line.languages)
             faults = requirements.faults(translation.text)
             if faults.count or faults.doubts:

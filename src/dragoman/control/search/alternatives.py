@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
-from dragoman.control.search.sentences import Line, Sentence, join_translations
+from dragoman.control.search.sentences import Line, Sentence, whole_translation
 from dragoman.engine import Engine
 from dragoman.errors import ConfigError
 from dragoman.translation import Candidate, Translation
@@ -29,7 +29,7 @@ def alternatives(
     if count > MAX_COUNT:
         raise ConfigError(f"count: {count:,} is more than {MAX_COUNT:,}; ask for fewer")
     if not line.sentences:
-        return ()
+        return (Candidate(line.frame.text, 0.0, 0.0),) if line.frame else ()
     first, *rest = line.sentences
     single = options.model_copy(update={"method": "beam", "n_best": 1})
     others = translate(rest, single)
@@ -39,7 +39,7 @@ def alternatives(
         prefixes = _first_tokens(engine, first, wanted, options)[tried:]
         tried += len(prefixes)
         forked = translate([replace(first, prefix=prefix) for prefix in prefixes], single)
-        wholes = (join_translations(line.text, line.sentences, [way, *others]) for way in forked)
+        wholes = (whole_translation(line, [way, *others]) for way in forked)
         candidates = distinct([*candidates, *(whole.candidates[0] for whole in wholes)])
         if len(candidates) >= count:
             break

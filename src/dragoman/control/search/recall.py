@@ -8,10 +8,28 @@ from collections.abc import Collection, Sequence
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Languages, Requirements, checked, inline_flags
+from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.control.search.sentences import LINE_BREAK, Line
+from dragoman.errors import ConfigError
 from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 from dragoman.translation import Candidate, Translation
+
+
+def check_memory(memory: Memory, pairs: Pairs) -> None:
+    """Raises ConfigError for a memory of languages that a model does not translate."""
+    if not any(suits(memory, pair) for pair in pairs.pairs):
+        names = " → ".join(memory.pair)
+        raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {pairs.names}")
+
+
+def suits(memory: Memory, pair: LanguagePair | None) -> bool:
+    """Whether a memory is one of the languages of `pair`."""
+    return pair is not None and memory.pair == (
+        primary_language(pair.source),
+        primary_language(pair.target or "und"),
+    )
 
 
 def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list[Line]:

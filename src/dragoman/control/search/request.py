@@ -13,6 +13,7 @@ from dragoman.config.sections.decode import Precision
 from dragoman.engine import Engine
 from dragoman.errors import ConfigError, check_type
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
+from dragoman.text.terms.keep import check_keep
 
 MAX_THREADS = 1024
 # A call of more sentences has a notice of what it costs.
@@ -42,6 +43,8 @@ def checked_request(
         raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
     if "language_model" in changes:
         raise ConfigError("language_model: belongs to a translator; give it to Translator.load in options")
+    if changes.get("keep"):
+        check_keep(changes["keep"])
     if glossary and target_prefix:
         raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
     return change_options(options or usual, changes)

@@ -17,7 +17,7 @@ from dragoman.text.segment import WHOLE_SHARE, Segment, divide, separator
 from dragoman.text.terms.symbols import Table
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
-from dragoman.text.words.normalise import INVISIBLE, normalise
+from dragoman.text.words.normalise import UNSEEN, normalise
 from dragoman.translation import Candidate, Flag, Span, Translation
 
 # A retry splits no sentence of fewer tokens: what is left would be no clause.
@@ -39,6 +39,20 @@ class Sentence(Query):
         return Segment(self.text, self.separator)
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line as texts that are translated, each by itself, and what is copied before, between and behind them."""
+
+    before: str
+    columns: tuple[tuple[str, str], ...] = ()
+    """Each text, and what is copied between it and the next, or behind the last."""
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return self.before + "".join(text + behind for text, behind in self.columns)
+
+
 @dataclass(slots=True, eq=False)
 class Line:
     """A line on its way through a translator: what is given first, and what the stages add to it."""
@@ -50,14 +64,26 @@ class Line:
     """Names of the patterns of its placeholders; None: those of the options."""
     literals: tuple[str, ...] = ()
     """Texts that its translation has as often as the line, as they are written."""
+    keeps_entities: bool = False
+    """Whether `&amp;` is copied, as in the text of a document; otherwise it is read as the character."""
     text: str = field(init=False)
     """What is translated: the source, with symbols for placeholders if the model knows symbols."""
     prefix: str = field(init=False)
     """The target prefix with the same symbols."""
+    read: str | None = field(init=False, default=None)
+    """The source as it was read, if that is not the source itself: its translation has to keep what is in this."""
+    frame: Frame | None = field(init=False, default=None)
+    """The parts of `text`, if it is not translated as a whole."""
+    hidden: Table = field(init=False, default_factory=dict)
+    """What each name replaces that the model sees in place of what it cannot read."""
+    in_capitals: bool = field(init=False, default=False)
+    """Whether the translation is written in capitals, as the source is."""
     table: Table = field(init=False, default_factory=dict)
     """What each symbol replaces."""
     languages: Languages = field(init=False, default=None)
     sentences: list[Sentence] = field(init=False, default_factory=list)
+    counts: tuple[int, ...] = field(init=False, default=())
+    """The number of sentences of each text of the frame."""
     parts: list[Translation] = field(init=False, default_factory=list)
     """The translations of the sentences."""
     translation: Translation = field(init=False)
@@ -67,7 +93,7 @@ class Line:
 
     def again(self) -> "Line":
         """The line at the beginning of its way."""
-        return Line(self.source, self.target_prefix, self.patterns, self.literals)
+        return Line(self.source, self.target_prefix, self.patterns, self.literals, self.keeps_entities)
 
 
 def split(
@@ -77,9 +103,11 @@ def split(
 
     The sentences are those of `split_texts`.
     """
-    texts = split_texts(tokenizer, [line.text for line in lines], language, max_tokens, marks)
-    for line, sentences in zip(lines, texts, strict=True):
-        line.sentences = sentences
+    columns = [[line.text] if line.frame is None else [text for text, _ in line.frame.columns] for line in lines]
+    texts = in_groups(lambda flat: split_texts(tokenizer, flat, language, max_tokens, marks), columns)
+    for line, groups in zip(lines, texts, strict=True):
+        line.sentences = [sentence for group in groups for sentence in group]
+        line.counts = tuple(map(len, groups))
     if any(line.prefix for line in lines):
         _add_prefixes(lines, tokenizer, max_tokens)
 
@@ -179,7 +207,7 @@ def sentence_spans(line: str, sentences: Sequence[Sentence]) -> list[Span]:
 
 def visible(text: str) -> int:
     """The number of characters that normalising neither removes nor joins."""
-    return len("".join(unicodedata.normalize("NFD", INVISIBLE.sub("", text)).split()))
+    return len("".join(unicodedata.normalize("NFD", UNSEEN.sub("", text)).split()))
 
 
 def join(lines: Sequence[Line], check: LanguageCheck | None) -> None:
@@ -192,16 +220,39 @@ def _joined(line: Line, check: LanguageCheck | None) -> Translation:
     """The translation of a whole line; a blank line, which has no sentences, has a blank translation."""
     sentences, text = line.sentences, line.text
     if not sentences:
-        return Translation(text, (Candidate("", 0.0, 0.0),))
-    whole = join_translations(text, sentences, line.parts)
+        copied = Translation(text, (Candidate(line.frame.text if line.frame else "", 0.0, 0.0),))
+        return replace(copied, warnings=tuple(check.source_flags(text))) if check and line.frame else copied
+    whole = whole_translation(line, line.parts)
     warnings = list(whole.warnings)
     if is_copy(text, whole.text):
         warnings.append(FLAGS["copy"])
     if check:
         warnings += check.flags(text, [token for sentence in sentences for token in sentence.source], whole.text)
-    if len(sentences) > 1:
+    if len(sentences) > len(line.counts):
         warnings.append(Flag("segmented", f"translated in {len(sentences)} parts"))
     return replace(whole, warnings=tuple(warnings)) if len(warnings) > len(whole.warnings) else whole
+
+
+def whole_translation(line: Line, parts: Sequence[Translation]) -> Translation:
+    """The translation of a line from those of its sentences, with what its frame has around them."""
+    if line.frame is None:
+        return join_translations(line.text, line.sentences, parts)
+    columns, at = list[Translation](), 0
+    for (text, _), count in zip(line.frame.columns, line.counts, strict=True):
+        span = slice(at, at + count)
+        blank = Translation(text, (Candidate("", 0.0, 0.0),))
+        columns.append(join_translations(text, line.sentences[span], parts[span]) if count else blank)
+        at += count
+    warnings = dict.fromkeys(flag for column in columns for flag in column.warnings)
+    terms = tuple(term for column in columns for term in column.terms)
+    candidates = tuple(_framed(line.frame, ranked) for ranked in _by_rank(columns))
+    return Translation(line.text, candidates, tuple(warnings), terms)
+
+
+def _framed(frame: Frame, candidates: Sequence[Candidate]) -> Candidate:
+    """The columns of one rank as a line."""
+    pairs = zip(candidates, frame.columns, strict=True)
+    return _together(frame.before + "".join(candidate.text + behind for candidate, (_, behind) in pairs), candidates)
 
 
 def join_translations(text: str, sentences: Sequence[Sentence], translations: Sequence[Translation]) -> Translation:
@@ -224,10 +275,14 @@ def _by_rank(translations: Sequence[Translation]) -> Iterator[list[Candidate]]:
 
 def _join(sentences: Sequence[Sentence], candidates: Sequence[Candidate]) -> Candidate:
     pairs = zip(sentences, candidates, strict=True)
+    texts = (candidate.text + separator(sentence.segment, candidate.text) for sentence, candidate in pairs)
+    return _together(normalise("".join(texts)), candidates)
+
+
+def _together(text: str, candidates: Sequence[Candidate]) -> Candidate:
+    """A text that these candidates make."""
     return Candidate(
-        normalise(
-            "".join(candidate.text + separator(sentence.segment, candidate.text) for sentence, candidate in pairs)
-        ),
+        text,
         sum(candidate.score for candidate in candidates) / len(candidates),
         sum(candidate.log_prob for candidate in candidates),
         tuple(token for candidate in candidates for token in candidate.tokens),

@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 
-from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.terms.protect import LEARNED, find_placeholders
 
 Sides = tuple[str, str]
 Span = tuple[int, int]
@@ -75,7 +75,7 @@ def _once(text: str) -> dict[str, Span]:
 
 
 def _outside(text: str, spans: list[Span]) -> list[Span]:
-    taken = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text)]
+    taken = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text, LEARNED)]
     return [(begin, end) for begin, end in spans if all(end <= start or begin >= stop for start, stop in taken)]
 
 
@@ -113,7 +113,9 @@ def _found_again(before: Sides, after: Sides) -> bool:
     """Whether all placeholders of both sides are found, those of before and as many new ones on each."""
     new = []
     for old, now in zip(before, after, strict=True):
-        had, has = (Counter(placeholder.text for placeholder in find_placeholders(text)) for text in (old, now))
+        had, has = (
+            Counter(placeholder.text for placeholder in find_placeholders(text, LEARNED)) for text in (old, now)
+        )
         if had - has:
             return False
         new.append(has - had)

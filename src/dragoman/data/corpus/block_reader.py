@@ -22,10 +22,10 @@ BLOCK_BYTES = 4 << 20
 
 
 class Reading:
-    """How many of the bytes of several corpora have been read."""
+    """How many of the bytes of several corpora have been read, how many lines they had, and how many were taken."""
 
     def __init__(self, corpora: Iterable[CorpusConfig]) -> None:
-        self.read = 0
+        self.read = self.lines = self.taken = 0
         try:
             self.size = sum(path.stat().st_size for corpus in corpora for path in corpus.files)
         except OSError:  # the reader will name the file
@@ -33,7 +33,10 @@ class Reading:
 
     def expected(self, pairs: int) -> int | None:
         """About how many pairs there are, when `pairs` have been read; None if the files do not say."""
-        return max(round(pairs * self.size / self.read), pairs + 1) if 0 < self.read <= self.size else None
+        if not (0 < self.read <= self.size and self.taken):
+            return None
+        read_ahead = self.lines / self.taken  # a small file is read at once, and its lines taken block by block
+        return max(round(pairs * read_ahead * self.size / self.read), pairs)
 
 
 class BlockReader:
@@ -92,7 +95,7 @@ class _FileLines:
     """The lines of one file, `BLOCK_LINES` or about `BLOCK_BYTES` of them at a time."""
 
     def __init__(self, path: Path, reading: Reading, stack: ExitStack) -> None:
-        self.path, self.digest, self.count = path, hashlib.sha256(), 0
+        self.path, self.digest, self.count, self.reading = path, hashlib.sha256(), 0, reading
         self.waiting: list[str] = []
         self._chunks = self._read(reading, stack)
 
@@ -100,12 +103,14 @@ class _FileLines:
         """Have the lines of a block waiting, or all that are left."""
         while len(self.waiting) < BLOCK_LINES and (lines := next(self._chunks, None)) is not None:
             self.waiting += lines
+            self.reading.lines += len(lines)
             if sum(map(len, lines)) > BLOCK_BYTES:
                 break
 
     def take(self, size: int) -> list[str]:
         taken, self.waiting = self.waiting[:size], self.waiting[size:]
         self.count += len(taken)
+        self.reading.taken += len(taken)
         return taken
 
     def _read(self, reading: Reading, stack: ExitStack) -> Iterator[list[str]]:

@@ -86,13 +86,6 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def refuse_existing(paths: Iterable[Path], remedy: str) -> None:
-    """Raise ConfigError if a file exists."""
-    for path in paths:
-        if path.exists():
-            raise ConfigError(f"{path}: already exists; {remedy}")
-
-
 def real_path(path: Path) -> str:
     """Equal for paths of the same file, through links too; a loop of links, which cannot be opened, stays as it is."""
     return os.path.realpath(path)  # Path.resolve() raises RuntimeError for a loop, before Python 3.13

@@ -27,6 +27,10 @@ ALARMING = {
 }
 
 
+# The share from which a kind that alarms says that hardly any pair is right.
+WRONG_AS_A_WHOLE = 0.5
+
+
 @dataclass(slots=True)
 class FaultExample:
     """A pair that shows a finding."""
@@ -98,6 +102,12 @@ def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, st
 def is_alarming(kind: str, finding: CorpusFinding) -> bool:
     """Whether the share of pairs with this problem means that something is wrong with the whole corpus."""
     return finding.share >= ALARMING.get(kind, 2.0)
+
+
+def wrong_as_a_whole(reports: Iterable[CorpusReport]) -> tuple[CorpusReport, str, CorpusFinding] | None:
+    """The first fault that most pairs of a corpus have, by which it is wrong as a whole; None if there is none."""
+    faults = ((report, kind, finding) for report, kind, finding in problems(reports) if kind in ALARMING)
+    return next((fault for fault in faults if fault[2].share >= WRONG_AS_A_WHOLE), None)
 
 
 def require_usable(reports: Sequence[CorpusReport], others: str = "see `dragoman data check`") -> None:

@@ -33,6 +33,12 @@ from dragoman.data.corpus.pair_block import (
 from dragoman.text.words.numbers import numbers_differ
 from dragoman.text.words.script import scripts_of_language
 
+# What columns of a table are called, in English and in the languages themselves; a heading has at most MOST_WORDS.
+_COLUMNS = "source target src tgt trg reference ref translation text sentence segment original lang language"
+_ENGLISH = "english korean german french spanish japanese chinese italian portuguese russian dutch arabic turkish"
+_NATIVE = "원문 번역 번역문 소스 타깃 문장 영어 한국어 독일어 프랑스어 스페인어 일본어 중국어 deutsch 日本語 中文"
+HEADINGS = frozenset(f"{_COLUMNS} {_ENGLISH} {_NATIVE}".split())
+MOST_WORDS = 3
 # Fewer letters than these say nothing about a line's script, or language.
 SCRIPT_LETTERS, LANGUAGE_LETTERS = 4, 20
 # Characters of both sides together below which lengths say nothing.
@@ -136,7 +142,27 @@ def zero_width(block: PairBlock, context: Context) -> Lines:
     return _have(block, ZERO_WIDTH)
 
 
-_TEXT: tuple[Rule, ...] = (bad_bytes, empty, script, copies, length_ratio, too_long, numbers, urls, placeholders)
+def header(block: PairBlock, context: Context) -> Lines:
+    """A first line whose two sides name their columns or languages: `ko` and `en`, `Source` and `Target`."""
+    named = np.zeros(len(block), bool)
+    if block.first == 1 and len(block):
+        sides = (block.source.lines[0], context.source), (block.target.lines[0], context.target)
+        named[0] = all(_is_heading(text, language) for text, language in sides)
+    return named
+
+
+_TEXT: tuple[Rule, ...] = (
+    bad_bytes,
+    empty,
+    header,
+    script,
+    copies,
+    length_ratio,
+    too_long,
+    numbers,
+    urls,
+    placeholders,
+)
 _SIGNS: tuple[Rule, ...] = (entities, mojibake, control, zero_width)
 RULES = {rule.__name__: rule for rule in (*_TEXT, *_SIGNS)}  # by the keys of [data.clean]
 
@@ -176,6 +202,14 @@ def with_usual_ratio(context: Context, blocks: Iterator[PairBlock]) -> tuple[Con
         yield from blocks
 
     return context, everything()
+
+
+def _is_heading(text: str, language: str) -> bool:
+    """Whether a text is the heading of a column with this language: its tag, or a word for such columns."""
+    words = re.split(r"[\s_/-]+", text.strip().strip("\"'[]()").casefold())
+    return len(words) <= MOST_WORDS and all(
+        word in HEADINGS or word in language.casefold().split("-") for word in words
+    )
 
 
 def _say_something(source: NDArray[np.int64], target: NDArray[np.int64]) -> Lines:

@@ -19,9 +19,10 @@ from dragoman.data.corpus.block_reader import BlockReader
 from dragoman.data.corpus.corpus import describe_unequal, read_pairs
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, mixed, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
-from dragoman.data.corpus.output import new_text_files, refuse_existing, refuse_same, reject_line
+from dragoman.data.corpus.output import new_text_files, refuse_same, reject_line
 from dragoman.data.corpus.rules import RULES, Context
 from dragoman.errors import ConfigError, DataError, counted
+from dragoman.system.files import refuse_existing
 
 # The default size of a held-out part: enough to compare systems, and at most a twentieth of the text.
 HELD_OUT = 1000

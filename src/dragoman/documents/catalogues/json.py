@@ -46,19 +46,24 @@ class JsonString:
 
 @dataclass(slots=True)
 class _Container:
+    begin: int
     closing: str
     key: str | int = 0
     seen: set[str] = field(default_factory=set)
 
 
 class Scanner:
-    """Reads one file. `texts` are its strings in order, `repeated` the keys that one object has twice, with lines."""
+    """Reads one file. `texts` are its strings in order, `repeated` the keys that one object has twice, with lines.
+
+    `spans` is where each object and each list is, by its keys.
+    """
 
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
         self.at = 0
         self.texts: list[JsonString] = []
         self.repeated: list[tuple[int, str]] = []
+        self.spans: dict[Keys, tuple[int, int]] = {}
         self._containers: list[_Container] = []
         self._skip()
         while self._value():
@@ -99,7 +104,7 @@ class Scanner:
                 f"{self.path}:{self.line(self.at)}: nested more than {MAX_DEPTH} deep; "
                 "a catalogue of messages has a few levels"
             )
-        self._containers.append(_Container(closing))
+        self._containers.append(_Container(self.at, closing))
         self.at += 1
         if self._skip() == closing:
             return self._after()
@@ -115,6 +120,7 @@ class Scanner:
             if character == inner.closing:
                 self._containers.pop()
                 self.at += 1
+                self.spans[tuple(container.key for container in self._containers)] = (inner.begin, self.at)
                 continue
             if character != ",":
                 raise self._refuse(f"',' or '{inner.closing}'")

@@ -227,7 +227,7 @@ def _similar_splices(slot: _MessageForms, newline: str, options: DocumentOptions
 
 
 def _flag_splices(message: PoMessage, text: str, newline: str, options: DocumentOptions) -> list[Splice]:
-    """`fuzzy` set where translations are marked; cleared, with the previous msgid, where `update` replaced a guess."""
+    """`fuzzy` set where translations are marked; cleared, with the previous msgid, where a guess was replaced."""
     flags = [(begin, end) for begin, end in message.comments if text.startswith("#,", begin)]
     fuzzy = [flag_line for flag_line in flags if re.search(r"\bfuzzy\b", text[slice(*flag_line)])]
     if options.mark and not fuzzy:
@@ -236,7 +236,7 @@ def _flag_splices(message: PoMessage, text: str, newline: str, options: Document
         previous = [begin for begin, _ in message.comments if text.startswith("#|", begin)]
         at = min(previous, default=message.fields[0].begin)
         return [Splice(at, at, f"#, fuzzy{newline}")]
-    if not options.update or options.mark or not fuzzy:
+    if options.mark or not fuzzy:
         return []
     splices = []
     for begin, end in message.comments:

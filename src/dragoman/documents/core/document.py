@@ -32,6 +32,8 @@ class DocumentOptions:
     """Of a table (`.csv`, `.tsv`): the columns to translate, by name or by number from 1; empty: all."""
     mark: bool = False
     """Mark each written translation as unreviewed where the format can: `fuzzy` in PO, `needs-review` in XLIFF."""
+    suffix: str = ""
+    """How the name of the translation ends, for a format that is written as others: ".docx" or ".md" for a PDF."""
     similar: Callable[[str], Sequence[MemoryMatch]] = lambda text: ()
     """Translations of similar texts, which PO and XLIFF name next to a translation."""
 

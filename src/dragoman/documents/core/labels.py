@@ -43,6 +43,22 @@ def _accelerator(source: InlineText) -> Accelerator | None:
     return None if source.codes or source.protected else find_accelerator(source.text)
 
 
+# What only formulas have: a command of TeX with an argument, or with a script; signs and letters without words.
+_FORMULA = re.compile(
+    r"\\[A-Za-z]+\s*[\^_{(\\]|\\(?:begin|left|right|frac|sqrt|displaystyle)\b|^\s*\$.*\$\s*$", re.DOTALL
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SCRIPT = re.compile(r"[\^_]\{|\w\^\w|\w_\w\b|=")
+
+
+def is_formula(text: str) -> bool:
+    """Whether a text in place of a picture is the formula that the picture shows, in TeX or in signs."""
+    if _FORMULA.search(text):
+        return True
+    words = _WORD.findall(re.sub(r"\\[A-Za-z]+", " ", text))
+    return bool(_SCRIPT.search(text)) and not words
+
+
 def length_limit(comment: str) -> int | None:
     """The limit that a comment names, in characters of the translation."""
     for pattern in _LIMITS:

@@ -178,12 +178,16 @@ def _restored(part: Passage, source: InlineText, translation: InlineText, copies
     def verbatim(shown: str) -> str:
         return waiting[shown].popleft() if waiting[shown] else shown if named else part.escape(shown)
 
+    copied = dict(copies)
+    inside = re.compile("|".join(map(re.escape, sorted(copied, key=len, reverse=True))) or "(?!)")
+
     def tag(text: str) -> str:
-        # A tag may have kept pieces inside: `<a href="{url}">`.
-        for shown, written_copy in copies:
-            if shown in text:
-                text = text.replace(shown, written_copy)
-        return text
+        # A tag may have kept pieces inside: `<a href="{url}">`; the rest is text, with the escapes of the file.
+        at, parts = 0, list[str]()
+        for match in inside.finditer(text):
+            parts += (part.escape(text[at : match.start()]), copied[match[0]])
+            at = match.end()
+        return "".join((*parts, part.escape(text[at:])))
 
     tags = {(code.kind, code.name): tag(code.text) for code in source.codes}
     events = [

@@ -8,6 +8,11 @@ from pathlib import Path
 
 from dragoman.errors import DataError
 
+
+class UnreadableTranslation(DataError):
+    """What was written is not read again as it was meant, or cannot be written in the encoding of the file."""
+
+
 # Longer marks first: that of UTF-32 begins with that of UTF-16.
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -32,7 +37,8 @@ class Decoded:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:
             character = text[error.start]
-            raise DataError(f"{character!r} cannot be written in {self.encoding}; save the source as UTF-8") from None
+            remedy = "save the source as UTF-8"
+            raise UnreadableTranslation(f"{character!r} cannot be written in {self.encoding}; {remedy}") from None
 
 
 def decode(path: Path | str, content: bytes, encoding: str = "utf-8") -> Decoded:
@@ -114,7 +120,7 @@ def check_letters(path: Path | str, expected: Iterable[str], read_back: Iterable
         differences = (index for index, (a, b) in enumerate(zip(wanted, actual, strict=False)) if a != b)
         at = next(differences, min(len(wanted), len(actual)))
         here = slice(max(0, at - 8), at + 24)
-        raise DataError(
+        raise UnreadableTranslation(
             f"{path}: its translation could not be read again ({actual[here]!r} instead of {wanted[here]!r}); "
             "nothing was written, please report it"
         )

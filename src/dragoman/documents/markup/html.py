@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.labels import is_formula
 from dragoman.documents.core.spans import (
     Item,
     Source,
@@ -31,9 +32,10 @@ from dragoman.documents.core.spans import (
     splices,
     written,
 )
-from dragoman.documents.core.splice import Decoded, Splice, decode, read_again, spliced
+from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, decode, read_again, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language, same_language
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 # Browsers read these names as the larger character sets of Windows.
@@ -65,13 +67,13 @@ _REACH = 500
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The units of an HTML file, in its own character encoding."""
-    return parse(path, path.read_bytes())
+    return parse(path, path.read_bytes(), options.source)
 
 
-def parse(path: Path, content: bytes) -> Document:
-    """The texts of an HTML page by its bytes; `path` names it in errors."""
+def parse(path: Path, content: bytes, language: str = "und") -> Document:
+    """The texts of an HTML page by its bytes; `path` names it in errors. What is not in `language` stays."""
     decoded = decode(path, content, _encoding(path, content[:2048]))
-    listed = html_pieces(decoded.text)
+    listed = html_pieces(decoded.text, language=language)
     return Document(path, located(decoded.text, listed), (decoded, listed))
 
 
@@ -110,9 +112,11 @@ def page_splices(
     if changes:
         changes += _language(decoded.text, options.target)
         content = read_again(path, decoded, changes)
-        check_pieces(path, listed, translations, html_pieces(content))
+        check_pieces(path, listed, translations, html_pieces(content, language=options.source))
         if _tags(content) != _tags(decoded.text):
-            raise DataError(f"{path}: its translation has other tags; nothing was written, please report it")
+            raise UnreadableTranslation(
+                f"{path}: its translation has other tags; nothing was written, please report it"
+            )
     return changes
 
 
@@ -230,13 +234,13 @@ def _finished(content: str, listed: list[HtmlToken]) -> list[HtmlToken]:
     return listed
 
 
-def html_pieces(content: str, begin: int = 0, end: int | None = None) -> list[UnitSpan]:
-    """The units of a text, or of a part of it, in order."""
+def html_pieces(content: str, begin: int = 0, end: int | None = None, language: str = "und") -> list[UnitSpan]:
+    """The units of a text, or of a part of it, in order; none of an element whose `lang` is another language."""
     part = content if begin == 0 and end is None else content[begin:end]
     units: list[UnitSpan] = []
     items: list[Item] = []
     listed = tokens(part)
-    ends, skip = _Ends(part, listed), 0
+    ends, skip = _Ends(part, listed, language), 0
     for index, token in enumerate(listed):
         if index < skip:
             continue
@@ -246,7 +250,7 @@ def html_pieces(content: str, begin: int = 0, end: int | None = None) -> list[Un
             skip = last + 1
             items += _copied(part, listed[index:skip]) if inline else [_BORDER]
         else:
-            units += attribute_pieces(part, token)
+            units += attribute_pieces(part, token, language)
             items.append(_item(part, token))
         if items[-1] is _BORDER:
             units += pieces(items[:-1], part)
@@ -277,8 +281,8 @@ def _item(content: str, token: HtmlToken) -> Item:
 class _Ends:
     """Where elements end, found once for all of them: a search for each would take too long where many never end."""
 
-    def __init__(self, content: str, listed: list[HtmlToken]) -> None:
-        self.content, self.listed = content, listed
+    def __init__(self, content: str, listed: list[HtmlToken], language: str) -> None:
+        self.content, self.listed, self.language = content, listed, language
         self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
         self.closed: dict[int, int] = {}
         opened: dict[str, list[int]] = {}
@@ -295,7 +299,7 @@ class _Ends:
         """The last token of an element that is copied as a whole; None if this start tag begins none."""
         token = self.listed[index]
         inline, name = token.name in INLINE, token.name
-        fixed = is_fixed(token.attributes)
+        fixed = is_fixed(token, self.language)
         if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
             return None
         last = self.closed.get(index)
@@ -315,10 +319,17 @@ class _Ends:
         return len(text) <= 6 and (any(token.name == "a" for token in listed) or not any(map(str.isalpha, text)))
 
 
-def is_fixed(attributes: tuple[tuple[str, str], ...]) -> bool:
-    """Whether an element asks to be left as it is."""
-    values = dict(reversed(attributes))
-    return values.get("translate", "").strip().lower() == "no" or "notranslate" in values.get("class", "").split()
+def is_fixed(token: HtmlToken, language: str = "und") -> bool:
+    """Whether an element asks to be left as it is, or is in another language; that of the page says nothing."""
+    values = dict(reversed(token.attributes))
+    tag = values.get("lang", "") or values.get("xml:lang", "")
+    if tag.strip() and language != "und" and token.name not in ("html", "body", "head"):
+        other = not same_language(primary_language(tag.strip()), primary_language(language))
+    else:
+        other = False
+    return (
+        other or values.get("translate", "").strip().lower() == "no" or "notranslate" in values.get("class", "").split()
+    )
 
 
 def _copied(content: str, listed: list[HtmlToken]) -> list[Item]:
@@ -345,9 +356,9 @@ def attribute_spans(content: str, token: HtmlToken) -> Iterator[tuple[str, int, 
         seen.add(name)
 
 
-def attribute_pieces(content: str, token: HtmlToken) -> Iterator[UnitSpan]:
+def attribute_pieces(content: str, token: HtmlToken, language: str = "und") -> Iterator[UnitSpan]:
     """The units in the attributes of a start tag."""
-    if token.kind not in ("start", "empty") or is_fixed(token.attributes):
+    if token.kind not in ("start", "empty") or is_fixed(token, language):
         return
     values = dict(token.attributes)
     names = _ATTRIBUTES
@@ -358,5 +369,5 @@ def attribute_pieces(content: str, token: HtmlToken) -> Iterator[UnitSpan]:
     for name, begin, end in attribute_spans(content, token):
         raw = content[begin:end]
         text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
-        if name in names and has_words([Item("text", begin, end, text)]):
+        if name in names and has_words([Item("text", begin, end, text)]) and not (name == "alt" and is_formula(text)):
             yield UnitSpan(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")

@@ -1,6 +1,7 @@
 """LaTeX: paragraphs, headings, items, captions and notes. Formulas, references, code and the preamble stay.
 
-Nodes with positions by pylatexenc become runs between paragraphs, items, headings. No file is opened: `\\input` is a
+Nodes with positions by pylatexenc become runs between paragraphs, items, headings. It reads a text in which code,
+definitions and what has no prose are masked (`markup.latex_masks`). No file is opened: `\\input` is a
 macro like any other that is not known to have prose.
 """
 
@@ -12,30 +13,31 @@ from pathlib import Path
 from typing import IO, Any
 
 from pylatexenc.latex2text import LatexNodes2Text
-from pylatexenc.latexwalker import LatexWalker
+from pylatexenc.latexwalker import LatexWalker, get_default_latex_context_db
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.spans import Item, Source, UnitSpan, check_pieces, located, pieces, splices, written
 from dragoman.documents.core.splice import decode, read_again, spliced
+from dragoman.documents.markup.latex_masks import ALONE, BORDER, MASKS, masked
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
 # Macros whose last argument is text of the sentence, and those whose last argument is a unit by itself.
 _STYLES = frozenset(
-    "textbf textit emph textsf textsc textrm textup textsl textmd underline enquote mbox text href textcolor".split()
+    "textbf textit emph textsf textsc textrm textup textsl textmd texttt underline enquote mbox text href textcolor "
+    "alert structure only uncover visible onslide hl sout uline".split()
 )
 _HEADINGS = frozenset(
     "part chapter section subsection subsubsection paragraph subparagraph title subtitle caption frametitle".split()
 )
 _NOTES = frozenset("footnote footnotetext thanks marginpar".split())
+# What may be between a macro and its last argument.
+_OPTIONS = re.compile(r"(?:\[[^\[\]]{0,500}\]|<[^<>]{0,100}>)*")
+# Environments are not known to the parser, so that none takes what is masked for an argument.
+_CONTEXT = get_default_latex_context_db().filter_context(keep_which=["macros", "specials"])
 _SPACES = frozenset([",", ";", ":", " ", "\n", "quad", "qquad", "enspace", "thinspace"])
 _ACCENTS = frozenset("'`^\"~=.cvuHkrbdt") | frozenset(
     "ss ae AE oe OE o O aa AA l L i j dots ldots textellipsis".split()
-)
-# Environments without prose; a star may follow.
-_OPAQUE = frozenset(
-    "verbatim Verbatim lstlisting minted tikzpicture pgfpicture picture equation align alignat gather multline flalign "
-    "eqnarray displaymath math algorithm algorithmic filecontents thebibliography comment prooftree tikzcd".split()
 )
 _SPECIALS = {"~": "\xa0", "``": "“", "''": "”", "---": "—", "--": "–"}
 _PARAGRAPH = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)+")
@@ -45,20 +47,20 @@ class Spans:
     """The pieces of a LaTeX file, found while its nodes are visited."""
 
     def __init__(self, content: str) -> None:
-        self.content = content
+        self.content, self.masked = content, masked(content)
         self.items: list[Item] = []
         self.found: list[UnitSpan] = []
         # Nodes before this position belong to something that is left alone.
         self.end = 0
         # How many tables the node is inside of.
         self.tabular = 0
-        walker = LatexWalker(content, tolerant_parsing=True)
-        nodes, _, _ = walker.get_latex_nodes(pos=0)
-        inside = [node for node in nodes if _name(node) == "document"]
-        # Above the document only its title is text.
-        self._visit([node for node in nodes if _name(node) in _HEADINGS] + inside if inside else nodes)
+        nodes, _, _ = self._walker().get_latex_nodes(pos=0)
+        self._visit(nodes)
         self._close()
         self.found.sort(key=lambda piece: (piece.begin, -piece.end))
+
+    def _walker(self) -> LatexWalker:
+        return LatexWalker(self.masked, latex_context=_CONTEXT, tolerant_parsing=True)
 
     def _close(self, where: str = "") -> None:
         if self.items:
@@ -67,10 +69,10 @@ class Spans:
 
     def _visit(self, nodes: Sequence[Any]) -> None:
         for node in nodes:
-            if node is None or node.pos < self.end:
-                continue
             kind = type(node).__name__
-            begin, end = node.pos, node.pos + node.len
+            if node is None or (node.pos < self.end and (kind != "LatexCharsNode" or node.pos + node.len <= self.end)):
+                continue
+            begin, end = max(node.pos, self.end), node.pos + node.len
             if kind == "LatexCharsNode":
                 self._text(begin, end)
             elif kind == "LatexMathNode" and node.displaytype == "inline":
@@ -88,12 +90,25 @@ class Spans:
                 self._close()
 
     def _text(self, begin: int, end: int) -> None:
+        for mask in MASKS.finditer(self.masked, begin, end):
+            self._plain(begin, mask.start())
+            begin = mask.end()
+            if mask[0][0] == BORDER:
+                self._close()
+            elif mask[0][0] == ALONE:
+                self.items.append(Item("alone", *mask.span()))
+            else:
+                self.items.append(Item("protected", *mask.span(), self.content[slice(*mask.span())]))
+        self._plain(begin, end)
+
+    def _plain(self, begin: int, end: int) -> None:
         at = begin
         for match in _PARAGRAPH.finditer(self.content, begin, end):
             self.items.append(Item("text", at, match.start(), self.content[at : match.start()]))
             self._close()
             at = match.end()
-        self.items.append(Item("text", at, end, self.content[at:end]))
+        if end > at:
+            self.items.append(Item("text", at, end, self.content[at:end]))
 
     def _macro(self, node: Any, begin: int, end: int) -> None:
         name = node.macroname
@@ -108,7 +123,8 @@ class Spans:
             self._span(group, begin, stop, name)
         elif name in _HEADINGS and group is not None:
             self._close()
-            self._inside(group, "")
+            for argument in {id(text): text for text in (*arguments, group)}.values():
+                self._inside(argument, "")
             self._skip(stop)
         elif name in _NOTES and group is not None:
             outer, self.items = self.items, []
@@ -125,7 +141,7 @@ class Spans:
         elif name in _SPACES or name in _ACCENTS or name in "%&$#_{}":
             self.items.append(Item("text", begin, end, self._character(node, name)))
         else:
-            stop = self._arguments(end) if re.search(r"[A-Za-z*}\]]\s*$", self.content[begin:end]) else end
+            stop = self._arguments(end) if re.search(r"[A-Za-z*}\]]\s*$", self.masked[begin:end]) else end
             self.items.append(Item("alone", begin, stop))
             self._skip(stop)
 
@@ -139,9 +155,11 @@ class Spans:
 
     def _following(self, end: int) -> Any:
         """The group right after a macro that the parser does not know."""
-        if self.content[end : end + 1] != "{":
+        options = _OPTIONS.match(self.masked, end)
+        end = options.end() if options else end
+        if self.masked[end : end + 1] != "{":
             return None
-        nodes, _, _ = LatexWalker(self.content, tolerant_parsing=True).get_latex_nodes(pos=end, read_max_nodes=1)
+        nodes, _, _ = self._walker().get_latex_nodes(pos=end, read_max_nodes=1)
         return nodes[0] if nodes and type(nodes[0]).__name__ == "LatexGroupNode" else None
 
     def _inside(self, group: Any, where: str) -> None:
@@ -167,9 +185,8 @@ class Spans:
         self._close()
         name = node.environmentname.rstrip("*")
         stop = node.pos + node.len
-        if name not in _OPAQUE and self.content[node.pos : stop].endswith("}"):
-            first = self.content.index("}", node.pos) + 1
-            self._skip(self._arguments(first))
+        if self.masked[node.pos : stop].endswith("}"):
+            self._skip(self.masked.index("}", node.pos) + 1)
             self.tabular += name.startswith(("tabular", "longtable", "tabbing", "array"))
             self._visit(node.nodelist)
             self.tabular -= name.startswith(("tabular", "longtable", "tabbing", "array"))
@@ -178,12 +195,12 @@ class Spans:
 
     def _arguments(self, at: int) -> int:
         """Where the arguments end that follow without a space."""
-        while self.content[at : at + 1] in ("[", "{"):
-            closing = {"[": "]", "{": "}"}[self.content[at]]
+        while self.masked[at : at + 1] in ("[", "{"):
+            closing = {"[": "]", "{": "}"}[self.masked[at]]
             depth = 0
-            for index in range(at, min(at + 2000, len(self.content))):
-                character = self.content[index]
-                depth += (character == self.content[at]) - (character == closing)
+            for index in range(at, min(at + 2000, len(self.masked))):
+                character = self.masked[index]
+                depth += (character == self.masked[at]) - (character == closing)
                 if depth == 0:
                     at = index + 1
                     break
@@ -193,10 +210,6 @@ class Spans:
 
     def _skip(self, end: int) -> None:
         self.end = max(self.end, end)
-
-
-def _name(node: Any) -> str:
-    return str(getattr(node, "environmentname", "") or getattr(node, "macroname", ""))
 
 
 _ESCAPES = str.maketrans(

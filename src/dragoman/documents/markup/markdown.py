@@ -87,7 +87,7 @@ def _parsed(content: str) -> _Parsed:
 def _inside(made: Any, content: str, block: MarkdownBlock, env: dict[str, Any]) -> tuple[list[UnitSpan], list[Any]]:
     """The pieces of a block, and its markup in a form that a translation does not change."""
     if block.kind == "html_block":
-        return html_pieces(content, *block.offsets), []
+        return html_pieces(content, block.offsets[0], block.offsets[1]), []
     if block.kind == "title":
         return [UnitSpan(block.offsets[0], block.offsets[-1], InlineText(block.content), where="title")], []
     items, inner = items_of(made, block.content, env)

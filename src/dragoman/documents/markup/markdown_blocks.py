@@ -16,6 +16,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from dragoman.documents.core.labels import is_formula
 from dragoman.documents.core.spans import Item, UnitSpan, has_words
 from dragoman.documents.markup.html import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.text.words.inline import InlineText
@@ -162,7 +163,12 @@ def _inner(content: str, taken: Taken) -> Iterator[UnitSpan]:
     elif taken.rule == "image":
         begin, end = taken.begin + 2, taken.label
         text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", content[begin:end])
-        if "\n" not in text and text.strip() == text and has_words([Item("text", begin, end, text)]):
+        if (
+            "\n" not in text
+            and text.strip() == text
+            and not is_formula(text)
+            and has_words([Item("text", begin, end, text)])
+        ):
             yield UnitSpan(begin, end, InlineText(text), where="text of an image")
 
 
@@ -234,10 +240,21 @@ def _highlighted(items: list[Item]) -> list[Item]:
 _LINE_END = re.compile(r"\r\n?|\n")
 _ROWS = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 # A block that is left alone: its first line, and what its last line has. Without a last line it is one line.
+_EXPORT = re.compile(
+    r"export\s+(?:(?:const|let|var|type)\s+[\w$]+\s*[=:<]|(?:default\s+)?(?:async\s+)?function\b[\s*]*[\w$]*\s*[(<]"
+    r"|(?:default\s+)?class\s+[\w$]+[^.]*\{|interface\s+[\w$]+[^.]*\{|default\s+(?:[({\[]|[\w$]+\s*[;(]|[\w$]+\s*$)|[{*])"
+)
+_BLANK = re.compile(r"^\s*$")
 _LEFT = (
     (re.compile(r"\$\$(?!.*\$\$)"), re.compile(r"\$\$\s*(\{[^}]*\}|\([^)]*\))?\s*$")),
     (re.compile(r"\\\[(?!.*\\\])"), re.compile(r"\\\]\s*$")),
     (re.compile(r"\\begin\{"), re.compile(r"\\end\{")),
+    # Of MDX: what is imported, and what is exported up to a blank line.
+    (re.compile(r"import\s+(?:type\s+)?\{[^}]*$"), re.compile(r"""\bfrom\s+["'][^"']+["'];?\s*$""")),
+    (re.compile(r"""import\s+(?:[\w$*{}, \t]+\s+from\s+)?["'][^"'\n]+["'];?\s*$"""), None),
+    (_EXPORT, _BLANK),
+    # The definition of an abbreviation.
+    (re.compile(r"\*\[[^\]\n]{1,80}\]:"), None),
     (
         re.compile(
             r"(:{3,}.*|\{%.*%\}|\$\$.*\$\$|\\\[.*\\\]|\[\[?_?toc_?\]?\]|:[a-z_]+:`[^`]*`|@?\{:[^}]*\})\s*$", re.I
@@ -271,7 +288,8 @@ def _left(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
         return bool(stops)
     line, stop = begin, stops[0]
     if stop is not None:
-        line = next((row for row in range(begin + 1, end) if stop.search(_text(state, row))), begin)
+        closing = (row for row in range(begin + 1, end) if stop.search(_text(state, row)))
+        line = next(closing, end if stop is _BLANK else begin) - (stop is _BLANK)
     state.push("left", "", 0).map = [begin, line + 1]
     state.line = line + 1
     return True

@@ -13,12 +13,11 @@ from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.spans import Item, located, pieces, splices, written
-from dragoman.documents.core.splice import Decoded, spliced
+from dragoman.documents.core.splice import Decoded, UnreadableTranslation, spliced
 from dragoman.documents.markup.html import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
 from dragoman.documents.xml.spans import text_items
 from dragoman.documents.xml.text import escape
-from dragoman.errors import DataError
 
 # XLIFF's, besides those of HTML.
 _INLINE = INLINE | frozenset(("g", "x", "bx", "ex", "ph", "pc", "bpt", "ept", "it", "mrk", "sc", "ec", "cp"))
@@ -32,7 +31,7 @@ _BLOCKS = frozenset((
 _SHOWN = 100
 
 
-class LostTags(DataError):
+class LostTags(UnreadableTranslation):
     """A translation that has not all of the tags of its source."""
 
 

@@ -19,6 +19,7 @@ from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import (
     XML_SPACE,
     RunStyle,
+    described,
     is_east_asian,
     language_tag,
     notices_of,
@@ -27,7 +28,7 @@ from dragoman.documents.office.ooxml import (
     style_key,
     title_parts,
 )
-from dragoman.documents.office.package import Package, Part, local, read_parts, write_parts
+from dragoman.documents.office.package import Package, Part, local, read_parts, text_slot, write_parts
 from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build
 from dragoman.documents.xml.text import writable
 from dragoman.text.words.script import is_right_to_left
@@ -299,7 +300,20 @@ def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], It
 
 def _story(where: str, options: DocumentOptions) -> Callable[[Any], list[Slot]]:
     write = partial(write_paragraph, language=options.target)
-    return lambda root: slots_in(root, (f"{root.tag[: root.tag.index('}')]}}}p",), where, tokens_of, write)
+
+    def slots(root: Any) -> list[Slot]:
+        paragraphs = slots_in(root, (f"{root.tag[: root.tag.index('}')]}}}p",), where, tokens_of, write)
+        return [*paragraphs, *described(root, where), *_attributes(root, where)]
+
+    return slots
+
+
+def _attributes(root: Any, where: str) -> Iterator[Slot]:
+    """Watermarks, and what the lists of content controls show."""
+    for element in root.iter("{*}textpath"):
+        yield from text_slot(element, f"{where}watermark", "string")
+    for element in root.iter("{*}listItem"):
+        yield from text_slot(element, f"{where}list", f"{element.tag.rpartition('}')[0]}}}displayText")
 
 
 def _notices(package: Package, types: dict[str, str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
+from dragoman.documents.office.ooxml import RunStyle, described, language_tag, slots_in, style_key
 from dragoman.documents.office.package import local, text_slot
 from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, build
 from dragoman.documents.xml.text import writable
@@ -25,7 +25,12 @@ def drawing_slots(
 ) -> Callable[[Any], list[Slot]]:
     """How the slots of the paragraphs of a part are found, those that are `wanted`."""
     write = partial(write_paragraph, language=language)
-    return lambda root: slots_in(root, _PARAGRAPHS, f"{where}, ", tokens_of, write, wanted)
+
+    def slots(root: Any) -> list[Slot]:
+        paragraphs = slots_in(root, _PARAGRAPHS, f"{where}, ", tokens_of, write, wanted)
+        return paragraphs if wanted else [*paragraphs, *described(root, f"{where}, ")]
+
+    return slots
 
 
 def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:

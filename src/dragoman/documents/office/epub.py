@@ -44,7 +44,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
         units = [slot.unit for slot in _titles(package.xml(package_part).root)]
         for name in chapters:
             decoded = _decoded(package, name)
-            units += located(decoded.text, html_pieces(decoded.text), f"{name}:")
+            units += located(decoded.text, html_pieces(decoded.text, language=options.source), f"{name}:")
         units += [slot.unit for name in contents for slot in _labels(package.xml(name).root, name)]
         return Document(path, units, notices=(SIGNED,) if "META-INF/signatures.xml" in package.parts else ())
 
@@ -58,7 +58,10 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         titled = put_all(_titles(opf.root), taken)
         for name in chapters:
             decoded = _decoded(package, name)
-            pieces, write_text = html_pieces(decoded.text), partial(escape, encoding=decoded.encoding)
+            pieces, write_text = (
+                html_pieces(decoded.text, language=options.source),
+                partial(escape, encoding=decoded.encoding),
+            )
             texts = list(islice(taken, len(pieces)))
             if changes := page_splices(f"{package.path}: {name}", decoded, pieces, texts, options, write_text):
                 changed[name] = spliced(decoded, changes)

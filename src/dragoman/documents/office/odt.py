@@ -22,6 +22,9 @@ from dragoman.errors import DataError
 NAME = "an OpenDocument text (.odt)"
 _TYPE = b"application/vnd.oasis.opendocument.text"
 _IMAGE_TITLE = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}title"
+_PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
+# Headers and footers of slides.
+_DECLARED = (f"{_PRESENTATION}header-decl", f"{_PRESENTATION}footer-decl")
 _MANIFEST = "META-INF/manifest.xml"
 _ROOTS = {"content.xml": "document-content", "styles.xml": "document-styles", "meta.xml": "document-meta"}
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -39,38 +42,46 @@ _SPACE = re.compile(r"[ \t\r\n]+")
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a text."""
-    return read_parts(path, NAME, _content)
+    return read_parts(path, NAME, partial(content_of, name=NAME, media=_TYPE))
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The OpenDocument text with the translations in place of its paragraphs."""
-    write_parts(document, NAME, _content, translations, file)
+    write_parts(document, NAME, partial(content_of, name=NAME, media=_TYPE), translations, file)
 
 
-def _content(package: Package) -> tuple[list[Part], list[str]]:
-    if "mimetype" not in package.parts or not package.read("mimetype").startswith(_TYPE):
-        raise DataError(f"{package.path}: a zip archive, but not {NAME}: its mimetype is another one or missing")
+def content_of(
+    package: Package, name: str, media: bytes, is_text: Callable[[Any], bool] = lambda paragraph: True
+) -> tuple[list[Part], list[str]]:
+    """The parts of an OpenDocument file: of its paragraphs those that are text, its title. Raises DataError."""
+    if "mimetype" not in package.parts or not package.read("mimetype").startswith(media):
+        raise DataError(f"{package.path}: a zip archive, but not {name}: its mimetype is another one or missing")
     if _MANIFEST in package.parts and next(package.xml(_MANIFEST).root.iter("{*}encryption-data"), None) is not None:
         raise DataError(f"{package.path}: password-protected; save it without password")
     if "content.xml" not in package.parts:
-        raise DataError(f"{package.path}: a zip archive, but not {NAME}: content.xml is missing")
-    for name, root in _ROOTS.items():
-        if name in package.parts and local(package.xml(name).root) != root:
-            raise DataError(f"{package.path}: {name} is not of {NAME}; its outermost element should be {root}")
-    slots: dict[str, Callable[[Any], Iterator[Slot]]] = {"content.xml": _body(""), "styles.xml": _body("style ")}
-    slots["meta.xml"] = _meta
+        raise DataError(f"{package.path}: a zip archive, but not {name}: content.xml is missing")
+    for part, root in _ROOTS.items():
+        if part in package.parts and local(package.xml(part).root) != root:
+            raise DataError(f"{package.path}: {part} is not of {name}; its outermost element should be {root}")
+    slots: dict[str, Callable[[Any], Iterator[Slot]]] = {
+        "content.xml": _body("", is_text),
+        "styles.xml": _body("style ", is_text),
+        "meta.xml": _meta,
+    }
     signed = [SIGNED] if "META-INF/documentsignatures.xml" in package.parts else []
-    return [(name, make) for name, make in slots.items() if name in package.parts], signed
+    return [(part, make) for part, make in slots.items() if part in package.parts], signed
 
 
-def _body(where: str) -> Callable[[Any], Iterator[Slot]]:
+def _body(where: str, is_text: Callable[[Any], bool]) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
         looks = looks_of(root)
-        for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", _IMAGE_TITLE), 1):
+        for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", _IMAGE_TITLE, *_DECLARED), 1):
             location = f"{where}paragraph {number}"
             if local(element) == "title":
                 yield from text_slot(element, location, context="title of an image")
-            elif not _is_kept(element):
+            elif element.tag in _DECLARED:
+                yield from text_slot(element, location)
+            elif is_text(element) and not _is_kept(element):
                 yield from slot(tokens_of(element, looks), location, partial(write_paragraph, element))
 
     return slots
@@ -79,8 +90,10 @@ def _body(where: str) -> Callable[[Any], Iterator[Slot]]:
 def _is_kept(paragraph: Any) -> bool:
     """Whether a paragraph is deleted text, or the result of a formula."""
     for above in paragraph.iterancestors():
-        if above.tag == f"{TEXT}tracked-changes":
+        if local(above) == "tracked-changes":
             return True
+        if local(above) == "annotation":
+            return False
         if local(above) == "table-cell":
             return any(name.endswith("}formula") for name in above.attrib)
     return False

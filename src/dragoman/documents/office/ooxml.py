@@ -1,5 +1,6 @@
 """What Word, PowerPoint and Excel files have in common: their parts by type of content, the title, mirrored content."""
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 from lxml import etree
 
+from dragoman.documents.core.labels import is_formula
 from dragoman.documents.office.package import SIGNED, Package, Part, local, text_slot
 from dragoman.documents.office.paragraphs import Slot, Token, slot
 from dragoman.errors import DataError
@@ -36,13 +38,63 @@ def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
             defaults[element.get("Extension", "").lower()] = kind
         elif local(element) == "Override":
             types[element.get("PartName", "").lstrip("/")] = kind
+    if defaults.get("xml", "xml") not in ("xml", "text/xml"):
+        types = _related_types(package) | types
     types_of_parts = {
         name: types.get(name) or defaults.get(name.rpartition(".")[2].lower(), "")
         for name in sorted(package.parts, key=natural)
+        if name != CONTENT_TYPES and not name.endswith(".rels")
     }
+    # The type of the main part may be that of every part without another: what the package itself names counts.
+    document = next(iter(related(package, "", "officeDocument").values()), None)
+    if re.match(main, types_of_parts.get(document or "", "")):
+        others = (name for name, kind in types_of_parts.items() if name != document and re.match(main, kind))
+        types_of_parts |= dict.fromkeys(list(others), "")
     if not any(re.match(main, kind) for kind in types_of_parts.values()):
         raise DataError(f"{package.path}: a zip archive, but not {format_name}: its main part is missing")
     return types_of_parts
+
+
+# The types of parts by the kind of the relation to them, where only the end of their name has one.
+_TYPES_BY_RELATION = {
+    **{kind: f"wordprocessingml.{kind}+xml" for kind in ("header", "footer", "footnotes", "endnotes")},
+    "worksheet": "spreadsheetml.worksheet+xml",
+    "sharedStrings": "spreadsheetml.sharedStrings+xml",
+    "slide": "presentationml.slide+xml",
+    "notesSlide": "presentationml.notesSlide+xml",
+    "slideLayout": "presentationml.slideLayout+xml",
+    "slideMaster": "presentationml.slideMaster+xml",
+    "chart": "drawingml.chart+xml",
+    "drawing": "drawing+xml",
+    "diagramData": "drawingml.diagramData+xml",
+    "core-properties": "core-properties+xml",
+}
+
+
+def _related_types(package: Package) -> dict[str, str]:
+    """The types of parts by what refers to them."""
+    types = dict[str, str]()
+    for name in package.parts:
+        if name.endswith(".rels"):
+            folder, _, relations = name.rpartition("/")
+            part = f"{folder.removesuffix('_rels')}{relations.removesuffix('.rels')}"
+            for kind, content in _TYPES_BY_RELATION.items():
+                types |= dict.fromkeys(related(package, part, kind).values(), content)
+    return types
+
+
+def related(package: Package, part: str, kind: str) -> dict[str, str]:
+    """The parts of a kind (`table`) to which a part, or the package (""), refers, by the identifier of the relation."""
+    folder, _, name = part.rpartition("/")
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations not in package.parts:
+        return {}
+    targets = {
+        relation.get("Id", ""): posixpath.normpath(posixpath.join("/" + folder, relation.get("Target", ""))).lstrip("/")
+        for relation in package.xml(relations).root
+        if relation.get("Type", "").endswith(f"/{kind}")
+    }
+    return {key: target for key, target in targets.items() if target in package.parts}
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -97,6 +149,22 @@ def slots_in(
         for index, twin in zip(choices[block], twins, strict=True):
             slots[index] = _both(slots[index], twin)
     return slots
+
+
+def described(root: Any, where: str) -> Iterator[Slot]:
+    """The texts in place of pictures and shapes for people who do not see them."""
+    for element in root.iter("{*}docPr", "{*}cNvPr", "{*}shape", "{*}tblDescription", "{*}tblCaption"):
+        name = local(element)
+        attributes = (
+            ("alt",) if name == "shape" else ("descr", "title") if name in ("docPr", "cNvPr") else (_value_of(element),)
+        )
+        for attribute in attributes:
+            if not is_formula(element.get(attribute, "")):
+                yield from text_slot(element, f"{where}alternative text", attribute)
+
+
+def _value_of(element: Any) -> str:
+    return f"{element.tag.rpartition('}')[0]}}}val"
 
 
 def _both(first: Slot, second: Slot) -> Slot:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, Translations
-from dragoman.documents.core.splice import check_letters
+from dragoman.documents.core.splice import UnreadableTranslation, check_letters
 from dragoman.documents.office.paragraphs import Slot
 from dragoman.documents.xml.text import writable
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
@@ -160,7 +160,8 @@ def changed_parts(package: Package, parts: Iterable[Part], translations: Transla
             expected = (_letters(new or slot.source, slot.source) for slot, new in zip(listed, texts, strict=True))
             check_letters(package.path, expected, (_letters(slot.source, slot.source) for slot in slots(root)))
             if _elements(root) != elements:
-                raise DataError(f"{package.path}: {name} would lose elements; nothing was written, please report it")
+                lost = f"{package.path}: {name} would lose elements"
+                raise UnreadableTranslation(f"{lost}; nothing was written, please report it")
     assert next(taken, _END) is _END, "one translation for each unit"
     return changed
 

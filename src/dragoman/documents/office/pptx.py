@@ -1,9 +1,10 @@
-"""PowerPoint (`.pptx`): slides, their notes, tables, groups, diagrams and charts.
+"""PowerPoint (`.pptx`): slides, their notes and comments, tables, groups, diagrams and charts.
 
 Of masters and layouts, what is shown on slides is read: not the prompts of their placeholders.
 """
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -11,7 +12,8 @@ from typing import IO, Any
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.package import Package, Part, read_parts, write_parts
+from dragoman.documents.office.package import Package, Part, read_parts, text_slot, write_parts
+from dragoman.documents.office.paragraphs import Slot
 
 NAME = "a PowerPoint presentation (.pptx)"
 _MAIN = r"(ms-powerpoint|presentationml)\.(presentation|slideshow|template)(\.macroEnabled)?\.main\+xml"
@@ -19,6 +21,7 @@ _MAIN = r"(ms-powerpoint|presentationml)\.(presentation|slideshow|template)(\.ma
 _DRAWINGS = {
     "presentationml.slide+xml": "slide {}",
     "presentationml.notesSlide+xml": "notes {}",
+    "ms-powerpoint.comments+xml": "comments {}",
     "drawingml.diagramData+xml": "diagram {}",
     "ms-office.drawingml.diagramDrawing+xml": "drawing of diagram {}",
     "presentationml.slideLayout+xml": "layout {}",
@@ -45,9 +48,17 @@ def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], li
             if kind == wanted:
                 shown = _is_shown if label.startswith(("layout", "master")) else None
                 parts.append((name, drawing_slots(label.format(_number(name)), options.target, shown)))
+    for name, kind in types.items():
+        if kind == "presentationml.comments+xml":
+            parts.append((name, partial(_comments, f"comments {_number(name)}")))
     charts = [name for name, kind in types.items() if kind == _CHART]
     parts += [(name, chart_slots(f"chart {_number(name)}", options.target)) for name in charts]
     return parts + title_parts(types), notices_of(types)
+
+
+def _comments(where: str, root: Any) -> Iterator[Slot]:
+    for number, text in enumerate(root.iter("{*}text"), 1):
+        yield from text_slot(text, f"{where}, comment {number}")
 
 
 def _number(name: str) -> str:

@@ -1,13 +1,14 @@
 """Excel (`.xlsx`): text of cells, comments, drawings, charts, headers and footers.
 
-Formulas, numbers and the names of sheets and ranges stay as they are. The name of a table's column is the text of its
+Formulas, numbers, the names of sheets and ranges, and the values of cells that something compares
+(`office.xlsx_values`) stay as they are. The name of a table's column is the text of its
 header cell, and formulas may use that name. A header of a table that formulas name stays too; any other is translated
 together with the name of its column.
 """
 
 import html
-import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from lxml import etree
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
-from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, notices_of, part_types, style_key, title_parts
+from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, notices_of, part_types, related, style_key, title_parts
 from dragoman.documents.office.package import (
     Package,
     Part,
@@ -33,6 +34,7 @@ from dragoman.documents.office.package import (
     write_package,
 )
 from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, slot
+from dragoman.documents.office.xlsx_values import compared_values
 from dragoman.documents.xml.text import writable
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
 
@@ -70,6 +72,8 @@ class Workbook:
     headers: list[HeaderCell]
     names: set[str]
     """What formulas have in brackets."""
+    compared: set[str]
+    """Values that a list allows, or that a formula or a filter compares with: cells that have them stay."""
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -100,7 +104,14 @@ def _workbook(package: Package) -> Workbook:
             sheets[targets[identifier]] = sheet.get("name", "")
     strings = next((name for name, kind in types.items() if kind == _STRINGS), None)
     tables = headers(package, list(sheets))
-    return Workbook(types, sheets, strings, tables, names_in_formulas(package, types) if tables else set())
+    return Workbook(
+        types,
+        sheets,
+        strings,
+        tables,
+        names_in_formulas(package, types) if tables else set(),
+        compared_values(package, list(sheets)),
+    )
 
 
 def _parts(package: Package, book: Workbook, options: DocumentOptions) -> Iterator[Part]:
@@ -132,7 +143,8 @@ def _strings(package: Package, book: Workbook) -> Callable[[Any], Iterator[Slot]
     def slots(root: Any) -> Iterator[Slot]:
         items = [element for element in root if local(element) == "si"]
         for number, item in enumerate(items):
-            if number not in named or shown_text(item) not in book.names:
+            text = shown_text(item)
+            if (number not in named or text not in book.names) and text not in book.compared:
                 yield from string_slot(item, uses.get(number, f"string {number}"))
 
     return slots
@@ -144,8 +156,17 @@ def _sheet(label: str, book: Workbook) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
         for cell in root.iterfind("{*}sheetData/{*}row/{*}c"):
             for inline in cell.iterchildren("{*}is"):
-                if cell.get("r") not in named or shown_text(inline) not in book.names:
+                text = shown_text(inline)
+                if (cell.get("r") not in named or text not in book.names) and text not in book.compared:
                     yield from string_slot(inline, f"{label}!{cell.get('r')}")
+            if cell.get("t") == "str" and cell.find("{*}f") is None:
+                for value in cell.iterchildren("{*}v"):
+                    if (value.text or "") not in book.compared:
+                        yield from slot(
+                            list(_lines(value.text, RunStyle(()))),
+                            f"{label}!{cell.get('r')}",
+                            partial(_write_value, value),
+                        )
         for rule in root.iterfind("{*}dataValidations/{*}dataValidation"):
             for attribute in _MESSAGES:
                 yield from text_slot(rule, f"{label}!{rule.get('sqref')}", attribute, "message")
@@ -167,6 +188,9 @@ def _comments(name: str, where: str, make: Callable[[Any, str], list[Slot]]) -> 
 def _notices(package: Package, book: Workbook) -> Iterator[str]:
     """What a person should know, and look at afterwards."""
     yield from notices_of(book.types)
+    if book.compared:
+        some = ", ".join(sorted(book.compared)[:10])
+        yield f"values that a list allows or a formula compares stay as they are: {some}"
     if any(_TEXT_FORMULA.search(package.read(part)) for part in book.sheets):
         yield "formulas that contain text: what they compare or show is not translated"
     if any(header.string is not None for header in book.headers) and book.names and book.strings is not None:
@@ -196,18 +220,31 @@ def tokens_of(item: Any) -> list[Token]:
 
 
 def _lines(text: str | None, style: RunStyle) -> Iterator[Token]:
-    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text or "").replace("\r", "")
-    for index, line in enumerate(plain.split("\n")):
-        if index:
-            yield Break()
-        if line:
-            yield Words(line, style)
+    at, text = 0, text or ""
+    controls = [match for match in _ESCAPED.finditer(text) if _is_control(chr(int(match[1], 16)), text[match.end() :])]
+    for match in [*controls, None]:
+        part = text[at : match.start() if match else len(text)]
+        plain = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), part).replace("\r", "")
+        for index, line in enumerate(plain.split("\n")):
+            if index:
+                yield Break()
+            if line:
+                yield Words(line, style)
+        if match:
+            yield Alone((match[0],), match[0])
+            at = match.end()
+
+
+def _is_control(character: str, following: str) -> bool:
+    """Whether a character, unlike a line break and a tab, has no place in a text: it is copied as it is written."""
+    is_break = character == "\r" and following.startswith(("\n", "_x000A_", "_x000a_"))
+    return unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n" and not is_break
 
 
 def _write(item: Any, tokens: list[Token]) -> None:
     runs = list[tuple[str, Any]]()
     for token in tokens:
-        text = token.text if isinstance(token, Words) else "\n" if isinstance(token, Break) else ""
+        text = _written(token)
         style = token.style if isinstance(token, Words) else runs[-1][1] if runs else RunStyle(())
         if runs and runs[-1][1] == style:
             runs[-1] = runs[-1][0] + text, style
@@ -224,9 +261,20 @@ def _write(item: Any, tokens: list[Token]) -> None:
         if style.properties is not None:
             run.append(deepcopy(style.properties))
         element = etree.SubElement(run, f"{prefix}t")
-        element.text = _ESCAPED.sub(lambda match: f"_x005F{match[0]}", writable(text))
+        element.text = text
         if text != " ".join(text.split()):
             element.set(XML_SPACE, "preserve")
+
+
+def _written(token: Token) -> str:
+    """A token as a string has it."""
+    if isinstance(token, Words):
+        return _ESCAPED.sub(lambda match: f"_x005F{match[0]}", writable(token.text))
+    return "\n" if isinstance(token, Break) else "".join(token.elements) if isinstance(token, Alone) else ""
+
+
+def _write_value(element: Any, tokens: list[Token]) -> None:
+    element.text = "".join(map(_written, tokens))
 
 
 # Sections of a header; fields that show a number or a name; formatting: font, colour, size, style.
@@ -283,20 +331,6 @@ def shown_text(item: Any) -> str:
         for token in tokens_of(item)
         if isinstance(token, Words | Break)
     )
-
-
-def related(package: Package, part: str, kind: str) -> dict[str, str]:
-    """The parts of a kind (`table`) to which a part refers, by the identifier of the relation."""
-    folder, _, name = part.rpartition("/")
-    relations = f"{folder}/_rels/{name}.rels"
-    if relations not in package.parts:
-        return {}
-    targets = {
-        relation.get("Id", ""): posixpath.normpath(posixpath.join("/" + folder, relation.get("Target", ""))).lstrip("/")
-        for relation in package.xml(relations).root
-        if relation.get("Type", "").endswith(f"/{kind}")
-    }
-    return {key: target for key, target in targets.items() if target in package.parts}
 
 
 def headers(package: Package, sheets: list[str]) -> list[HeaderCell]:

@@ -13,7 +13,7 @@ from typing import IO
 from dragoman.documents.core.document import Document, Translations, Unit
 from dragoman.documents.core.labels import length_limit
 from dragoman.documents.core.spans import Item, UnitSpan
-from dragoman.documents.core.splice import Decoded, Splice, spliced
+from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, spliced
 from dragoman.documents.xml.elements import Element, read_elements
 from dragoman.documents.xml.spans import Role, written_xml, xml_pieces
 from dragoman.errors import DataError
@@ -77,8 +77,10 @@ def write_strings(
     file.write(content)
 
 
-def _unreadable(path: Path, why: str) -> DataError:
-    return DataError(f"{path}: its translation could not be read again ({why}); nothing was written, please report it")
+def _unreadable(path: Path, why: str) -> UnreadableTranslation:
+    return UnreadableTranslation(
+        f"{path}: its translation could not be read again ({why}); nothing was written, please report it"
+    )
 
 
 def _letters(texts: Iterable[InlineText]) -> Counter[str]:

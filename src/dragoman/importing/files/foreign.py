@@ -93,7 +93,7 @@ def origin_of_folder(kind: str, folder: Path, files: Sequence[str], changes: Seq
 def _front_matter(readme: str) -> dict[str, str]:
     """The plain `key: value` lines of the YAML header of a README; lists and nested keys are left out."""
     header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
-    lines = header[1].splitlines() if header else []
+    lines = header[1].split("\n") if header else []
     matches = (re.fullmatch(r"([\w-]+):\s*(['\"]?)([^\n'\"\[{|>#]+?)\2\s*", line) for line in lines)
     return {match[1]: match[3].strip() for match in matches if match}
 

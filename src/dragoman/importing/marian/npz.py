@@ -295,7 +295,7 @@ def parse_settings(text: str) -> Settings:
     """The keys at the beginning of lines, with their values as texts, or as lists of texts."""
     settings: Settings = {}
     items: list[str] = []
-    for line in (line.split(" #")[0].rstrip() for line in text.splitlines()):
+    for line in (line.split(" #")[0].rstrip() for line in text.split("\n")):
         if match := _KEY.fullmatch(line):
             value = (match[2] or "").strip()
             listed = value.startswith("[") and value.endswith("]")

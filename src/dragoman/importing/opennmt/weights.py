@@ -6,7 +6,6 @@ CTranslate2 runs, not the one that was quantised: a start for fine-tuning.
 Exported to int8 again they are the same int8.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,30 +18,13 @@ from dragoman.errors import ModelError
 from dragoman.importing.files.model_bin import ModelBin
 from dragoman.importing.files.settings import model_config
 from dragoman.importing.marian.layers import interleaving, marian_base, our_weights
+from dragoman.importing.opennmt.arrays import KINDS, POSITION_ERROR, POSITIONS, our_names
 from dragoman.importing.opennmt.folder import CT2Folder
 from dragoman.importing.opennmt.rows import BIAS, TARGET_TABLES, Renumbering, source_table
 from dragoman.model.parts.embedding import positional_encoding
 from dragoman.text.tokens.tokenizer import BOS, PAD
 
-# Our modules of a layer, by CTranslate2's names.
-MODULES = {
-    "self_attention/linear_0": ("self_attention.w_q", "self_attention.w_k", "self_attention.w_v"),
-    "self_attention/linear_1": ("self_attention.w_o",),
-    "attention/linear_0": ("cross_attention.w_q",),
-    "attention/linear_1": ("cross_attention.w_k", "cross_attention.w_v"),
-    "attention/linear_2": ("cross_attention.w_o",),
-    "ffn/linear_0": ("feed_forward.w_1",),
-    "ffn/linear_0_noact": ("feed_forward.w_3",),
-    "ffn/linear_1": ("feed_forward.w_2",),
-    "self_attention/layer_norm": ("self_attention_norm.norm",),
-    "attention/layer_norm": ("cross_attention_norm.norm",),
-    "ffn/layer_norm": ("feed_forward_norm.norm",),
-}
-KINDS = {"weight": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
 REMEDY = "import it without --weights"
-POSITIONS = "encoder/position_encodings/encodings"
-# The largest difference of a stored position from its formula: float16 is the coarsest.
-POSITION_ERROR = 2e-3
 # Of the norms: below it, the difference is that of rounding.
 LARGEST_EPSILON = 1e-5
 
@@ -89,19 +71,14 @@ def _theirs(model: ModelBin, config: ModelConfig) -> Iterator[tuple[str, Tensor]
         yield "projection_bias", _tensor(model, BIAS)
     tables = {*TARGET_TABLES, source_table(model), BIAS}
     for name in (*model.variables, *model.aliases):
-        path, _, kind = name.rpartition("/")
+        kind = name.rpartition("/")[2]
         if name in tables or kind not in KINDS:
             continue
-        if match := re.fullmatch(r"(encoder|decoder)/layer_norm", path):
-            yield f"{match[1]}_norm.{KINDS[kind]}", _tensor(model, name)
-            continue
-        match = re.fullmatch(r"(encoder|decoder)/layer_(\d+)/(.*)", path)
-        parts = MODULES.get(match[3], ()) if match else ()
-        if not match or not parts:
+        names = our_names(name)
+        if not names:
             yield name, torch.zeros(0)
             continue
-        for part, tensor in zip(parts, _tensor(model, name).chunk(len(parts)), strict=True):
-            yield f"{match[1]}.{match[2]}.{part}.{KINDS[kind]}", tensor
+        yield from zip(names, _tensor(model, name).chunk(len(names)), strict=True)
 
 
 def _tensor(model: ModelBin, name: str) -> Tensor:

@@ -1,12 +1,15 @@
 // The arrays of the page, by the names of the Python side: those stored, and those computed from them.
 
-const data = JSON.parse(document.getElementById("payload").textContent);
+// Of several sentences the one in the address, as in `#ko/walk//2`, is shown.
+const sentences = JSON.parse(document.getElementById("payload").textContent);
+const sentence = Math.min(sentences.length, Math.max(1, Number(location.hash.split("/")[3]) || 1));
+const data = sentences[sentence - 1];
 const model = data.model;
 const post = model.norm_order === "post";
 const rotary = model.positions === "rotary";
 
 const bytes = (() => {
-  const text = atob(document.getElementById("blob").textContent);
+  const text = atob(document.getElementById("blob").textContent.split(" ")[sentence - 1]);
   const found = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) found[i] = text.charCodeAt(i);
   return found.buffer;

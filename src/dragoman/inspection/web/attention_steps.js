@@ -50,7 +50,10 @@ function worked(path, head, position) {
       dot === null
         ? ""
         : `${number(dot)} / √${model.d_k} = ${number(dot)} / ${number(Math.sqrt(model.d_k), 3)} = ${number(scaled)}`,
-    weights: scaled === null ? "" : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(weight)}`,
+    weights:
+      scaled === null
+        ? ""
+        : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
   };
 }
 

@@ -1,7 +1,7 @@
 // Texts in the reader's language, elements, numbers. Text from a sentence or a vocabulary becomes text nodes only.
 
 const texts = JSON.parse(document.getElementById("texts").textContent);
-const page = { lang: "en", view: "walk", theme: "" };
+const page = { lang: "en", view: "walk", theme: "", choice: "" };
 
 // The text of `key` with all its {names} filled in.
 function t(key, fill = {}) {
@@ -34,13 +34,14 @@ function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Text with invisible characters made visible: control characters as control pictures, others as \uXXXX.
+// Text with invisible characters made visible: control characters as control pictures, others as \uXXXX. Joiners (U+200C,
+// U+200D) belong to the spelling of many languages and stay.
 function shown(text) {
   return String(text)
     .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
     .replace(/\u007f/g, "␡")
     .replace(
-      /[\u0080-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+      /[\u0080-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
       (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
 }

@@ -47,6 +47,14 @@ function equation(...parts) {
 
 const D = () => sub("d", m("mtext", "model"));
 const weight = (name, i = "i") => both("W", i, name);
+// The projection of one head, Q_i = X W_i^Q, with its bias where the model has one.
+const projected = (name, x = "X") => [
+  sub(name, "i"),
+  "=",
+  x,
+  weight(name),
+  ...(model.bias ? ["+", both("b", "i", name)] : []),
+];
 const transposed = (x) => sup(x, "⊤");
 const dK = () => sub("d", "k");
 const BASE = String(Number(model.position_base.toFixed(2)));
@@ -112,37 +120,10 @@ const EQUATIONS = {
       post ? call(normName, "x", "+", call("Sublayer", "x")) : row("x", "+", call("Sublayer", call(normName, "x"))),
     ),
   ],
-  qkv: () => [
-    equation(
-      sub("Q", "i"),
-      "=",
-      "X",
-      weight("Q"),
-      gap(),
-      sub("K", "i"),
-      "=",
-      "X",
-      weight("K"),
-      gap(),
-      sub("V", "i"),
-      "=",
-      "X",
-      weight("V"),
-    ),
-  ],
+  qkv: () => [equation(...projected("Q"), gap(), ...projected("K"), gap(), ...projected("V"))],
   crossqkv: () => [
-    equation(sub("Q", "i"), "=", "X", weight("Q")),
-    equation(
-      sub("K", "i"),
-      "=",
-      sub("X", "memory"),
-      weight("K"),
-      gap(),
-      sub("V", "i"),
-      "=",
-      sub("X", "memory"),
-      weight("V"),
-    ),
+    equation(...projected("Q")),
+    equation(...projected("K", sub("X", "memory")), gap(), ...projected("V", sub("X", "memory"))),
   ],
   products: () => [
     equation(
@@ -190,7 +171,7 @@ const EQUATIONS = {
   ],
   output: () => [
     equation(call("MultiHead", "Q", ",", "K", ",", "V"), "="),
-    equation(call("Concat", sub("head", "1"), ",", "…", ",", sub("head", "h")), sup("W", "O")),
+    equation(call("Concat", sub("head", "1"), ",", "…", ",", sub("head", "h")), sup("W", "O"), ...(model.bias ? ["+", sup("b", "O")] : [])),
   ],
   ffn: () => {
     const by = (n) => [sub("W", n), ...(model.bias ? ["+", sub("b", n)] : [])];

@@ -13,6 +13,21 @@ function startHeads() {
   chosenHead.head = data.attribution.attention.head;
 }
 
+// The chosen head, as in `encoder.1.self_attention.3`: layer and head are counted from 1.
+const headChoice = {
+  write() {
+    const [stack, layer, leaf] = chosenHead.path.split(".");
+    return [stack, Number(layer) + 1, leaf, chosenHead.head + 1].join(".");
+  },
+  read(text) {
+    const [stack, layer, leaf, head] = text.split(".");
+    const path = `${stack}.${Number(layer) - 1}.${leaf}`;
+    const valid = data.heads.some((one) => one.where === path && one.head === Number(head) - 1);
+    if (valid) Object.assign(chosenHead, { path, head: Number(head) - 1 });
+    return valid;
+  },
+};
+
 function headsView() {
   const large = part(enlarged, ".enlarged");
   const choose = (path, head) => {
@@ -20,6 +35,7 @@ function headsView() {
     document.querySelectorAll(".thumb[aria-pressed=true]").forEach((one) => one.setAttribute("aria-pressed", "false"));
     document.getElementById(thumbId(path, head)).setAttribute("aria-pressed", "true");
     large.redraw();
+    chose();
   };
   return [
     el("p.lead", {}, t("heads.lead")),

@@ -1,4 +1,5 @@
-// The frame: navigation, language, theme. The address, as `#ko/heads/dark`, holds all three.
+// The frame: navigation, language, theme, sentence, and what a view has chosen. The address holds them all, as
+// `#ko/heads/dark/2/encoder.1.self_attention.3`, so that a link opens what its sender saw.
 
 const VIEWS = {
   walk: walkView,
@@ -11,13 +12,24 @@ const VIEWS = {
   checkpoints: checkpointsView,
 };
 const drawn_views = new Set();
-const hash = () => `#${[page.lang, page.view, page.theme].filter(Boolean).join("/")}`;
+const CHOICES = { walk: walkChoice, heads: headChoice };
+const address = (lang, view, theme, number = sentence, choice = "") =>
+  `#${[lang, view, theme, number > 1 ? number : "", choice].join("/").replace(/\/+$/, "")}`;
+const hash = () => address(page.lang, page.view, page.theme, sentence, page.choice);
 
 function readHash() {
-  const [lang, view, theme] = location.hash.slice(1).split("/");
+  const [lang, view, theme, , choice] = location.hash.slice(1).split("/");
   page.lang = texts[lang] ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
   page.view = VIEWS[view] ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
+  page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
+}
+
+// What a view has chosen becomes part of the address, without a step of the browser's history.
+function chose() {
+  page.choice = CHOICES[page.view].write();
+  history.replaceState(null, "", hash());
+  document.getElementById(`to-${page.view}`).href = hash();
 }
 
 const isDark = () => (page.theme ? page.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
@@ -40,9 +52,7 @@ function frame() {
         el("h1", {}, t("title")),
         el(
           "p.sentence",
-          data.source.length + data.translation.length > 300 // long texts scroll
-            ? { tabindex: 0, role: "group", "aria-label": t("title") }
-            : {},
+          {},
           el("span", { lang: data.languages.source, dir: "auto" }, bdi(data.source)),
           " ",
           el("span.arrow", { "aria-hidden": "true" }, "→"),
@@ -50,6 +60,7 @@ function frame() {
           el("b", { lang: data.languages.target, dir: "auto" }, bdi(data.translation)),
         ),
         data.forced ? el("p.hint", {}, t("forced")) : null,
+        sentences.length > 1 ? chooser() : null,
       ),
       el(
         "div.switches",
@@ -79,7 +90,7 @@ function frame() {
             "a",
             {
               id: `to-${view}`,
-              href: `#${[page.lang, view, page.theme].filter(Boolean).join("/")}`,
+              href: address(page.lang, view, page.theme, sentence, view === page.view ? page.choice : ""),
               "aria-current": view === page.view ? "page" : null,
             },
             t(`view.${view}`),
@@ -100,7 +111,21 @@ function frame() {
     { relu: "ReLU", silu: "SiLU", swiglu: "SwiGLU" }[model.feed_forward],
     t("parameters", { n: whole(model.parameters) }),
   ];
+  const tab = document.getElementById(`to-${page.view}`);
+  tab.parentElement.parentElement.scrollLeft = tab.offsetLeft - 40; // on a narrow screen the tabs scroll
   document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));
+}
+
+// The sentences of the text, of which one is shown; another one is another page.
+function chooser() {
+  const choose = (event) => {
+    location.hash = address(page.lang, page.view, page.theme, Number(event.target.value));
+    location.reload();
+  };
+  const options = sentences.map(({ source }, index) =>
+    el("option", { value: index + 1, selected: index + 1 === sentence }, `${index + 1}. ${shown(source)}`),
+  );
+  return el("p", {}, el("label", { for: "sentence" }, t("sentence")), " ", el("select", { id: "sentence", onchange: choose }, options));
 }
 
 function sections() {
@@ -141,7 +166,7 @@ function changed() {
   readHash();
   const focused = document.activeElement && document.activeElement.id;
   frame();
-  if (before.lang !== page.lang) sections();
+  if (before.lang !== page.lang || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
   if (focused && before.view === page.view && document.getElementById(focused))
     document.getElementById(focused).focus({ preventScroll: true });
@@ -161,9 +186,9 @@ document.getElementById("skip").addEventListener("click", (event) => {
   document.getElementById("main").focus();
 });
 
-readHash();
 startWalk();
 startHeads();
+readHash();
 frame();
 sections();
 show(false);

@@ -8,7 +8,7 @@ function matrix(
   { name, signed = true, top, row = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
 ) {
   const [rows, columns] = x.shape;
-  const labels = [labelsOf(x, x.axes[0]), labelsOf(x, x.axes[1])];
+  const labels = [rowLabels(x), labelsOf(x, x.axes[1])];
   const colours = scale(x.values, signed, top);
   const canvas = el("canvas", { "aria-hidden": "true" });
   paint(canvas, x.values, rows, columns, colours);
@@ -76,6 +76,13 @@ function matrix(
     el("div.under", {}, titles, legend(colours)),
     readout,
   );
+}
+
+// The labels of the rows: in cross-attention a row computes the output from the input, as in "▁그 → ▁동물".
+function rowLabels(x) {
+  const { position, key } = x.labels;
+  if (x.axes[0] !== "position" || position !== "input" || key !== "source" || x.reduced > 1) return labelsOf(x, x.axes[0]);
+  return data.pieces.input.map((piece, i) => `${piece} → ${data.pieces.output[i]}`);
 }
 
 // The labels along one side.

@@ -12,11 +12,30 @@ function startWalk() {
   walk.target = Math.min(1, data.pieces.input.length - 1);
 }
 
+// What is chosen, as in `1-3-2-5-4`: layer of the encoder, of the decoder, head, positions; counted from 1.
+const walkChoice = {
+  write: () => Object.values(walk).map((n) => n + 1).join("-"),
+  read(text) {
+    const numbers = text.split("-").map((n) => Number(n) - 1);
+    const limits = [
+      model.encoder_layers,
+      model.decoder_layers,
+      model.heads,
+      data.pieces.source.length,
+      data.pieces.input.length,
+    ];
+    const valid = numbers.length === limits.length && limits.every((limit, i) => numbers[i] >= 0 && numbers[i] < limit);
+    if (valid) Object.keys(walk).forEach((key, i) => (walk[key] = numbers[i]));
+    return valid;
+  },
+};
+
 function walkView() {
   const list = part(() => Object.entries(walkSteps(walk)).map(([name, steps]) => group(name, steps)));
   const change = (key) => (value) => {
     walk[key] = value;
     list.redraw();
+    chose();
   };
   const layer = (stack, leaf) => (_, i) => [
     i,

@@ -1,7 +1,8 @@
-"""The dialect of DeepL, version 2, for its clients: texts, usage and languages.
+"""The dialect of DeepL, version 2, for its clients: texts and usage.
 
 After the published description of its interface (github.com/DeepLcom/openapi). Languages are in capitals; a target may
-have a region that the model does not distinguish. Glossaries are in `serve.deepl.glossaries`; what is not here is 404.
+have a region that the model does not distinguish. Languages are in `serve.deepl.languages`, glossaries in
+`serve.deepl.glossaries`; what is not here is 404.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse
 
 from dragoman.documents.markup.markup import Tags
 from dragoman.serve.deepl.glossaries import glossary_ids
@@ -17,15 +17,12 @@ from dragoman.serve.deepl.schema import DeepLBody
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import FORMS, takes
 from dragoman.serve.http.problems import Problem, malformed
-from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
-from dragoman.text.words.language import language_name
 
 # Without an account nothing is limited: what its clients show as the limit of a month.
 NO_LIMIT = 1_000_000_000_000
-# Targets that its clients accept with a region only.
-REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
-
+# A client may prefer one or demand it; there is one model of a pair of languages, which is both.
+MODEL_TYPES = ("quality_optimized", "latency_optimized")
 TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
@@ -35,12 +32,13 @@ router = APIRouter(prefix="/v2", tags=["DeepL"])
 async def translate(call: Call) -> dict[str, Any]:
     """Translate `text`, up to 50 or more, from `source_lang` or a detected language into `target_lang`."""
     fields = await call.fields()
-    request, ids = _request(fields), glossary_ids(fields)
+    request, ids, model_type = _request(fields), glossary_ids(fields), _model_type(fields)
     request = replace(request, dictionaries=await call.dictionaries(ids) if ids else None)
     async with charged(call, request) as counted:
         answers = await call.translate(counted)
     call.service.count_characters(sum(map(len, request.texts)))
     more = {"tag_handling_version": fields.get("tag_handling_version") or "v2"} if fields.get("tag_handling") else {}
+    more |= {"model_type_used": model_type} if model_type else {}
     return {
         "translations": [_written(text, answer) | more for text, answer in zip(request.texts, answers, strict=True)]
     }
@@ -57,30 +55,12 @@ async def usage(call: Call) -> dict[str, int]:
     return {"character_count": count, "character_limit": NO_LIMIT if limit is None else limit}
 
 
-@router.get("/languages")
-async def languages(call: Call) -> JSONResponse:
-    """The source or target languages, by `type`, in the query or, as the official client sends it, in a form."""
-    kind = (await call.fields()).get("type") or "source"
-    if kind not in ("source", "target"):
-        raise malformed("type: give source or target")
-    return JSONResponse((_sources if kind == "source" else _targets)(call.service.models))
-
-
 @router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
 async def nothing(rest: str) -> None:
     """404 for a path that this service has not, as an error that the clients of DeepL read."""
     raise Problem(
         404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, document, usage and languages"
     )
-
-
-def _sources(models: Models) -> list[dict[str, Any]]:
-    return [{"language": tag.upper(), "name": language_name(tag)} for tag in models.sources]
-
-
-def _targets(models: Models) -> list[dict[str, Any]]:
-    tags = dict.fromkeys(tag for pair in models.pairs for tag in REGIONS.get(pair.target, (pair.target,)))
-    return [{"language": tag.upper(), "name": language_name(tag), "supports_formality": False} for tag in tags]
 
 
 def _request(fields: dict[str, Any]) -> TextRequest:
@@ -97,6 +77,14 @@ def _request(fields: dict[str, Any]) -> TextRequest:
     if form not in ("text", "html", "xml"):
         raise malformed("Parameter 'tag_handling': this service has xml and html; leave it out for text.")
     return TextRequest(texts, source, target, format=cast("Format", form), tags=_tags(fields, form))
+
+
+def _model_type(fields: Mapping[str, Any]) -> str:
+    """The type of model that a request wants; "" where it says nothing. Raises Problem."""
+    kind = str(fields.get("model_type") or "").removeprefix("prefer_")
+    if kind and kind not in MODEL_TYPES:
+        raise malformed(f"Parameter 'model_type': {' and '.join(MODEL_TYPES)} are known, also with prefer_ before.")
+    return kind
 
 
 def refuse_unsupported(fields: Mapping[str, Any], *names: str) -> None:

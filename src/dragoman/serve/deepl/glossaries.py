@@ -3,6 +3,7 @@
 They are those of `/v1/glossaries`. A glossary with more than one dictionary is only in version 3.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -26,6 +27,9 @@ from dragoman.serve.store.terms import plain_tsv, read_plain_terms
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import is_text
+
+# A field of a dictionary in a form, as the official client for Node writes it.
+_NUMBERED = re.compile(r"dictionaries\[(\d{1,4})\](?:\.(\w+)|\[(\w+)\])", re.ASCII)
 
 router = APIRouter(tags=["DeepL"])
 
@@ -71,7 +75,7 @@ async def delete(call: Call, glossary: str) -> None:
     await call.run(call.service.glossaries.delete, call.sender, glossary)
 
 
-@router.post("/v3/glossaries", status_code=201, openapi_extra=takes(DeepLGlossariesBody))
+@router.post("/v3/glossaries", status_code=201, openapi_extra=takes(DeepLGlossariesBody, *FORMS))
 async def create_multilingual(call: Call) -> dict[str, Any]:
     """Keep a glossary of several `dictionaries`, each with languages and entries."""
     fields = await call.fields()
@@ -90,12 +94,12 @@ async def get_multilingual(call: Call, glossary: str) -> dict[str, Any]:
     return _multilingual(await _get(call, glossary))
 
 
-@router.patch("/v3/glossaries/{glossary}", openapi_extra=takes(DeepLGlossaryChange))
+@router.patch("/v3/glossaries/{glossary}", openapi_extra=takes(DeepLGlossaryChange, *FORMS))
 async def change(call: Call, glossary: str) -> dict[str, Any]:
     """Give a glossary another `name`, or add the entries of `dictionaries` to those that there are."""
     fields, glossaries = await call.fields(), call.service.glossaries
     name = checked_name(_string(fields, "name")) if fields.get("name") is not None else None
-    added = await _dictionaries(call, fields) if fields.get("dictionaries") else {}
+    added = await _dictionaries(call, fields) if _sent_dictionaries(fields) else {}
     if name is None and not added:
         raise malformed("Give a 'name' or 'dictionaries'.")
     if added:
@@ -163,7 +167,7 @@ async def _dictionary(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Lang
 
 
 async def _dictionaries(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Languages, Glossary]:
-    listed, dictionaries = fields.get("dictionaries"), dict[Languages, Glossary]()
+    listed, dictionaries = _sent_dictionaries(fields), dict[Languages, Glossary]()
     if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
         raise malformed("Parameter 'dictionaries' not specified, or not a list of objects.")
     for item in listed:
@@ -172,6 +176,15 @@ async def _dictionaries(call: ServiceCall, fields: Mapping[str, Any]) -> dict[La
             raise malformed("Parameter 'dictionaries': two of the same languages; give one.")
         dictionaries |= dictionary
     return dictionaries
+
+
+def _sent_dictionaries(fields: Mapping[str, Any]) -> Any:
+    """The dictionaries of JSON, or of a form: `dictionaries[0].entries`, or `dictionaries[0][entries]`."""
+    numbered = dict[int, dict[str, Any]]()
+    for name, value in fields.items():
+        if match := _NUMBERED.fullmatch(name):
+            numbered.setdefault(int(match[1]), {})[match[2] or match[3]] = value
+    return [numbered[number] for number in sorted(numbered)] or fields.get("dictionaries")
 
 
 def _read(fields: Mapping[str, Any], models: Models) -> dict[Languages, Glossary]:

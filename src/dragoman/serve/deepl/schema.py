@@ -32,6 +32,10 @@ class DeepLBody(LenientBody):
     """`default`, `prefer_more` or `prefer_less`, which have no effect."""
     context: str | None = None
     """Has no effect."""
+    model_type: str | None = None
+    """Has no effect but `model_type_used` in the answer."""
+    auth_key: str | None = None
+    """The key, as programs sent it before there was `Authorization: DeepL-Auth-Key`; also in the query."""
 
 
 class DeepLDocumentForm(LenientBody):

@@ -83,7 +83,8 @@ async def upload(
         came = await receive(call.request, incoming.folder / FILES, accept, lambda size: store.count(incoming, size))
         if came.file is None:
             raise malformed("file: missing; send the document as a file in this field")
-        call = await with_key(call, came.fields.pop("api_key", ""))
+        sent_keys = [came.fields.pop(name, "") for name in ("api_key", "auth_key")]
+        call = await with_key(call, next(filter(None, sent_keys), ""))
         incoming.sender = call.sender
         request = request_of(came.fields)
         model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))

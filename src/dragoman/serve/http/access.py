@@ -1,7 +1,8 @@
 """Who sends a request, and what the key allows: the call of every router, and what its texts cost.
 
 A key is required as soon as there is one in the store, unless the service was started with `--no-auth`. It comes as
-`Authorization: Bearer KEY`, `Authorization: DeepL-Auth-Key KEY`, or LibreTranslate's `api_key`.
+`Authorization: Bearer KEY`, `Authorization: DeepL-Auth-Key KEY`, LibreTranslate's `api_key`, or `auth_key` of
+DeepL's old clients.
 """
 
 import time
@@ -15,6 +16,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from dragoman.errors import DragomanError
+from dragoman.serve.http.body import FORMS, media_of
 from dragoman.serve.http.call import ServiceCall, service_of
 from dragoman.serve.http.problems import Problem, too_large
 from dragoman.serve.models.models import Models
@@ -26,8 +28,8 @@ from dragoman.serve.work.text import TextRequest
 SCHEMES = ("bearer", "deepl-auth-key")
 # Of LibreTranslate, what its clients ask before they know whether a key is needed.
 OPEN = ("/languages", "/health", "/frontend/settings")
-# Where a body is a file, which is not read for its `api_key` alone: `with_key` is called once it was read.
-UPLOADED = ("/translate_file",)
+# Where a body is a file, which is not read for its key alone: `with_key` is called once it was read.
+UPLOADED = ("/translate_file", "/v2/document")
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     401: {"description": "No key, or one that is not accepted"},
     403: {"description": "The key may not do this"},
@@ -38,10 +40,11 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 async def authorise(request: Request) -> ServiceCall:
     """The call that a request is, with its key, of which one request is taken. Raises Problem."""
     call = ServiceCall(request, service_of(request))
-    if request.url.path in OPEN or not await _needs_key(call.service):
+    if request.url.path in OPEN or not await needs_key(call.service):
         return call
     text = _header_key(request) or await _field_key(call)
-    return call if not text and request.url.path in UPLOADED else await _accepted(call, text)
+    follows = request.url.path in UPLOADED and media_of(request) == FORMS[1]
+    return call if follows and not text else await _accepted(call, text)
 
 
 Call = Annotated[ServiceCall, Depends(authorise)]
@@ -50,7 +53,7 @@ Call = Annotated[ServiceCall, Depends(authorise)]
 
 async def with_key(call: ServiceCall, text: str) -> ServiceCall:
     """The call with the key that is in the form of an upload, unless there was one before it. Raises Problem."""
-    return await _accepted(call, text) if call.key is None and await _needs_key(call.service) else call
+    return await _accepted(call, text) if call.key is None and await needs_key(call.service) else call
 
 
 async def allowed_model(call: ServiceCall, request: TextRequest) -> str | None:
@@ -61,7 +64,8 @@ async def allowed_model(call: ServiceCall, request: TextRequest) -> str | None:
     return model_of(key, service.models, request)
 
 
-async def _needs_key(service: Service) -> bool:
+async def needs_key(service: Service) -> bool:
+    """Whether requests need a key."""
     if service.open_to_all:
         return False
     known = service.keys.known_to_be_required()
@@ -144,13 +148,15 @@ def _header_key(request: Request) -> str:
 
 
 async def _field_key(call: ServiceCall) -> str:
-    """LibreTranslate's key, in the query or the body."""
+    """The key in the query or the body: `api_key` of LibreTranslate, `auth_key` of DeepL, there in forms only."""
     path = call.request.url.path
-    if path in UPLOADED:
-        return call.request.query_params.get("api_key", "")
-    if path.startswith(("/v1/", "/v2/", "/v3/")):
+    if path.startswith("/v1/"):
         return ""
-    key = (await call.fields()).get("api_key", "")
+    is_deepl = path.startswith(("/v2/", "/v3/"))
+    name = "auth_key" if is_deepl else "api_key"
+    if path in UPLOADED or (is_deepl and media_of(call.request) not in FORMS):
+        return call.request.query_params.get(name, "")
+    key = (await call.fields()).get(name, "")
     return key if isinstance(key, str) else ""
 
 

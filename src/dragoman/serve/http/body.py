@@ -25,6 +25,18 @@ class LenientBody(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
+def media_of(request: Request) -> str:
+    """The media type of a body, "" where there is none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def refuse_untyped(request: Request) -> None:
+    """Raises Problem for a body from a page that does not say that it is JSON."""
+    media = media_of(request)
+    if "origin" in request.headers and media != "application/json" and not media.endswith("+json"):
+        raise Problem(415, "media-type", "The type of the body is not known", f"{media!r:.60}: send application/json")
+
+
 async def json_object(request: Request) -> dict[str, Any]:
     """The object of a body of JSON. Raises Problem."""
     try:
@@ -41,7 +53,7 @@ async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
 
     Raises Problem.
     """
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media = media_of(request)
     query: dict[str, Any] = dict(request.query_params)
     content = await request.body()
     if media == FORMS[0]:
@@ -49,6 +61,8 @@ async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
     if media == FORMS[1]:
         return query | await _multipart(request, content, part_bytes)
     if media in ("", "application/json") or media.endswith("+json"):
+        if content:
+            refuse_untyped(request)
         return query | (await json_object(request) if content else {})
     known = ", ".join(("application/json", *FORMS))
     raise Problem(415, "media-type", "The type of the body is not known", f"{media!r:.60}: send one of {known}")

@@ -4,6 +4,9 @@
 """
 
 import asyncio
+import hashlib
+import re
+import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,9 +14,11 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.errors import DragomanError
-from dragoman.serve.http.body import Model, fields, json_object, validated
+from dragoman.serve.http.body import Model, fields, json_object, refuse_untyped, validated
+from dragoman.serve.http.origins import PublicAddress
 from dragoman.serve.http.problems import Problem, problem_of
 from dragoman.serve.requests.ticket import Cancelled
 from dragoman.serve.store.glossaries import Languages
@@ -22,6 +27,9 @@ from dragoman.serve.work.service import Service
 from dragoman.serve.work.text import Prepare, TextAnswer, TextRequest, translate
 from dragoman.text.terms.glossary import Glossary
 
+# A browser without a key is known by this for a year.
+COOKIE, COOKIE_SECONDS = "dragoman", 365 * 86_400
+_COOKIE_FORM = re.compile(r"[\w-]{32}", re.ASCII)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -37,16 +45,20 @@ class ServiceCall:
 
     @property
     def sender(self) -> str:
-        """Whose a request is, and what it leaves behind: the id of its key, or the address of the client."""
+        """Whose a request is, and what it leaves behind: the id of its key, else of its browser, else its address."""
         client = self.request.client
-        return self.key.id if self.key else client.host if client else ""
+        return self.key.id if self.key else browser_of(self.request) or (client.host if client else "")
 
     async def fields(self) -> dict[str, Any]:
         """The fields of the body or of the query. Raises Problem."""
         return await fields(self.request, self.service.limits.body_bytes)
 
     async def body(self, model: type[Model]) -> Model:
-        """The body, an object of JSON, as a model of pydantic. Raises Problem."""
+        """The body, an object of JSON, as a model of pydantic. Raises Problem.
+
+        From a page it has to say that it is JSON: what a form sends is something else.
+        """
+        refuse_untyped(self.request)
         return validated(model, await json_object(self.request))
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -100,6 +112,25 @@ class ServiceCall:
         except DragomanError:
             return False
         return False
+
+
+def browser_of(request: Request) -> str:
+    """The sender that a browser is by its cookie, of which only the digest is kept; "" without one."""
+    cookie = request.cookies.get(COOKIE, "")
+    return f"browser-{hashlib.sha256(cookie.encode()).hexdigest()[:32]}" if _COOKIE_FORM.fullmatch(cookie) else ""
+
+
+def new_browser(response: Response, request: Request) -> None:
+    """Give a browser its cookie: random, so that nobody guesses it, and only for the service's own pages."""
+    value, secure = secrets.token_urlsafe(24), request.url.scheme == "https"
+    path = public_of(request).path("/")
+    response.set_cookie(COOKIE, value, COOKIE_SECONDS, path=path, secure=secure, httponly=True, samesite="strict")
+
+
+def public_of(request: Request) -> PublicAddress:
+    """The public address of the application."""
+    public: PublicAddress = request.app.state.public
+    return public
 
 
 def service_of(request: Request) -> Service:

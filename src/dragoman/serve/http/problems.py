@@ -8,6 +8,8 @@ a body or a text that is too large     413   and a glossary more than a sender m
 QueueFull, DatabaseGone                503   with Retry-After
 CannotLook                             501
 Expired                                504
+Cancelled, ClientDisconnect            499   nobody reads it; it is not a failure of the service
+a page of another origin               403
 ResourceError, MemoryError             507
 ModelError, anything unexpected        500   the log has the request's id
 """
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.models.looking import CannotLook
@@ -56,8 +59,9 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """`Retry-After` and `Allow`, where the problem has them."""
+        """`Retry-After`, `Allow` and `WWW-Authenticate`, where the problem has them."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        headers |= {"WWW-Authenticate": 'Bearer realm="dragoman"'} if self.status == 401 else {}
         return headers | ({"Allow": self.allow} if self.allow else {})
 
     def body(self, instance: str = "") -> dict[str, Any]:
@@ -86,7 +90,7 @@ def problem_of(error: Exception) -> Problem:
         (GlossaryLimit, 413, "glossary-limit", "No more glossaries can be kept"),
         (TooLarge, 413, "too-large", "The request is too large"),
         (Expired, 504, "expired", "The request took too long"),
-        (Cancelled, 499, "cancelled", "The client is gone"),
+        (Cancelled | ClientDisconnect, 499, "cancelled", "The client is gone"),
         (UnknownLanguage, 400, "unknown-language", "The language is not served"),
         (ConfigError, 400, "refused", "The request cannot be served"),
         (DataError, 400, "malformed", "The request is malformed"),

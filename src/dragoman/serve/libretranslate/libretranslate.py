@@ -18,14 +18,15 @@ from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import documents_of, no_document, sent, upload
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import FORMS, LenientBody, takes, takes_file
-from dragoman.serve.http.call import ServiceCall
+from dragoman.serve.http.call import ServiceCall, public_of
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.models.detect import detect
+from dragoman.serve.models.models import Models
 from dragoman.serve.native.feedback import FeedbackBody, keep
 from dragoman.serve.requests.ticket import Cancelled
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
-from dragoman.text.words.language import language_name
+from dragoman.text.words.language import language_name, same_language
 
 PATHS = ("/translate", "/detect", "/languages", "/suggest", "/health", "/frontend", "/translate_file", "/download_file")
 # Alternatives that one text may have.
@@ -92,8 +93,12 @@ class LibreTranslateFileForm(LenientBody):
 async def translate(call: Call) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
     request, is_list, has_alternatives = _form(await call.fields())
-    async with charged(call, request) as counted:
-        answers = await call.translate(counted)
+    if is_copy(request, call.service.models):
+        check_size(request, call.service.limits)
+        answers = [TextAnswer(text, str(request.source), str(request.target), "") for text in request.texts]
+    else:
+        async with charged(call, request) as counted:
+            answers = await call.translate(counted)
     columns: dict[str, Sequence[Any]] = {"translatedText": [answer.text for answer in answers]}
     if request.source is None:
         columns["detectedLanguage"] = list(map(_detected, answers))
@@ -112,11 +117,13 @@ async def detect_language(call: Call) -> list[dict[str, Any]]:
     return [{"confidence": round(100 * sure, 1), "language": tag} for tag, sure in languages]
 
 
+@router.post("/languages", include_in_schema=False)  # as old clients ask
 @router.get("/languages")
 async def languages(call: Call) -> list[dict[str, Any]]:
-    """The source languages, with those that each is translated into."""
+    """The source languages, with those that each is translated into and itself, into which a text is copied."""
     models = call.service.models
-    return [{"code": tag, "name": language_name(tag), "targets": models.targets_of(tag)} for tag in models.sources]
+    targets = {tag: list(dict.fromkeys((*models.targets_of(tag), tag))) for tag in models.sources}
+    return [{"code": tag, "name": language_name(tag), "targets": targets[tag]} for tag in models.sources]
 
 
 @router.post("/suggest", openapi_extra=takes(LibreTranslateSuggestBody, *FORMS))
@@ -164,7 +171,7 @@ async def translate_file(call: Call) -> dict[str, str]:
         await asyncio.to_thread(documents_of(call.request).store.remove, document)
         raise Problem(400, "failed", "The document was not translated", facts.error or "the document is gone")
     url = call.request.url_for("download_file", name=facts.id, key=key, file=facts.result)
-    return {"translatedFileUrl": str(url)}
+    return {"translatedFileUrl": str(url.replace(path=public_of(call.request).path(url.path)))}
 
 
 @downloads.get("/download_file/{name}/{key}/{file}", response_class=Response)
@@ -175,6 +182,13 @@ async def download_file(request: Request, name: str, key: str, file: str) -> Res
     if document is None or not document.opens_with(key) or document.facts.state != "done":
         raise no_document()
     return sent(document.result, document.facts.result)
+
+
+def is_copy(request: TextRequest, models: Models) -> bool:
+    """Whether a text is wanted in the language that it is in, of those that are served: it stays as it is."""
+    source, target = request.source or "", request.target or ""
+    served = {*models.sources, *(pair.target for pair in models.pairs)}
+    return same_language(source, target) and any(same_language(source, tag) for tag in served)
 
 
 def _form(fields: dict[str, Any]) -> tuple[TextRequest, bool, bool]:

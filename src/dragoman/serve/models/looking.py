@@ -27,7 +27,7 @@ ALTERNATIVES = 10
 
 
 class CannotLook(DragomanError):
-    """A model that has no weights, or no torch to compute with."""
+    """A model that has no weights to compute with, or no torch."""
 
 
 class Looking:
@@ -89,8 +89,11 @@ class Looking:
         key = (model.folder, (model.folder / "bundle.json").stat().st_mtime_ns)
         if self._last is None or self._last[0] != key:
             self._last = None
+            from dragoman.workflows.models.dequantise import dequantised
+
             (bundle,) = open_models([model.folder])
-            if not bundle.has_weights:
-                raise CannotLook(f"{model.name}: is without the weights that looking inside needs, an export alone")
-            self._last = (key, bundle, bundle.load_model())
+            try:
+                self._last = (key, *dequantised(bundle))
+            except ModelError as error:
+                raise CannotLook(str(error)) from None
         return self._last[1:]

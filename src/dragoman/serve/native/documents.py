@@ -14,6 +14,7 @@ from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes_file, validated
+from dragoman.serve.http.call import public_of
 from dragoman.serve.http.problems import PROBLEM, Problem, malformed
 from dragoman.serve.native.schema import language_of
 from dragoman.system.parsing import Malformed, parse_json
@@ -100,7 +101,7 @@ TABLE = "text/tab-separated-values"
 async def create(call: Call) -> Response:
     """Upload a document to be translated: the field `file`, and how in the other fields."""
     document = (await upload(call, _request, unknown_format=415)).document
-    location = f"/v1/documents/{document.facts.id}"
+    location = public_of(call.request).path(f"/v1/documents/{document.facts.id}")
     return JSONResponse(answer_of(document).model_dump(mode="json"), 202, {"Location": location})
 
 

@@ -116,6 +116,7 @@ async def _request(call: ServiceCall) -> TextRequest:
         body.memory,
         dictionaries,
         _tags(body.tags or TagsBody()),
+        tuple(body.keep),
     )
 
 

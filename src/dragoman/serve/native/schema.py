@@ -48,6 +48,8 @@ class TranslateBody(Body):
     """Terms and their required translations; the first of several is preferred."""
     glossary_id: str | None = None
     """Also the terms of this glossary of `/v1/glossaries`; those of `glossary` come before them."""
+    keep: Annotated[list[Annotated[str, Field(min_length=1, max_length=202)]], Field(max_length=1000)] = []
+    """Texts to be copied, such as names of products, and regular expressions between slashes."""
     alternatives: Annotated[int, Field(ge=0, le=16)] = 0
     """Up to this many other translations of each text; only of plain text."""
     alignment: bool = False

@@ -27,7 +27,7 @@ def serve_on_port(options: ServeOptions, count: int, on_ready: Callable[[str, st
     with reserved(options.address, options.has_keys()) as port, signalled() as stopped, options.log():
         run = partial(run_replica, options.for_replica(threads, port.getsockname()[1]))
         announce = partial(on_ready, names, url_of(port))
-        return Replicas(count, run).serve(stopped, options.limits.seconds + 15, announce)
+        return Replicas(count, run).serve(stopped, options.limits.seconds + options.address.drain + 15, announce)
 
 
 def run_replica(options: ServeOptions, link: ReplicaLink) -> None:

@@ -20,7 +20,7 @@ from dragoman.serve.replicas.on_port import signalled
 from dragoman.serve.replicas.options import ServeOptions, served
 from dragoman.serve.requests.record import log_event
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
-from dragoman.serve.store.keys import Rates
+from dragoman.serve.store.rates import Rates
 from dragoman.serve.watch.tracing import traced
 from dragoman.system.cluster import cluster, processors_of
 from dragoman.system.machine import usable_processors
@@ -59,7 +59,8 @@ class RayReplica:
         self.options, self.coordinator = options, coordinator
         self.service = options.service()
         self.service.golden()
-        self.service.take = _taken_at(coordinator)
+        if not self.service.state.database.is_server:  # which counts for all
+            self.service.take = _taken_at(coordinator)
         self._open.enter_context(traced(self.service.on_request, options.otlp))
         threading.Thread(target=self._watch, name="coordinator", daemon=True).start()
 
@@ -69,7 +70,7 @@ class RayReplica:
 
         self.service.metrics.labels = {"replica": serve.get_replica_context().replica_id.unique_id}
         documents = Documents(self.service, self.options.documents)
-        return make_app(self.service, self.options.address.hosts, _log, documents, keep)
+        return make_app(self.service, self.options.address.public, _log, documents, keep)
 
     def _watch(self) -> None:
         import ray

@@ -19,7 +19,7 @@ from prometheus_client import Metric
 
 from dragoman import errors
 from dragoman.errors import DragomanError
-from dragoman.serve.store.keys import Rates
+from dragoman.serve.store.rates import Rates
 from dragoman.serve.watch.metrics import as_text
 from dragoman.serve.work.service import Service
 
@@ -66,7 +66,9 @@ class ReplicaLink:
             collected: Iterable[Metric] | None = await self._ask("collect", None)
             return as_text(service.metrics.collect() if collected is None else collected)
 
-        service.take, service.all_metrics = take, metrics
+        service.all_metrics = metrics
+        if not service.state.database.is_server:  # which counts for all
+            service.take = take
         threading.Thread(target=self._watch, args=(service.metrics.collect,), name="link", daemon=True).start()
 
     async def _ask(self, what: Literal["take", "collect"], value: Any) -> Any:

@@ -22,7 +22,7 @@ from dragoman import errors
 from dragoman.errors import DragomanError, ResourceError
 from dragoman.serve.replicas.replica import ReplicaLink, ReplicaMessage
 from dragoman.serve.requests.record import log_event
-from dragoman.serve.store.keys import Rates
+from dragoman.serve.store.rates import Rates
 from dragoman.serve.watch.metrics import merged
 
 # Seconds between two looks at what was asked; within which a replica reports its metrics, or is left out; between two

@@ -7,10 +7,12 @@ service answers with 503, and the next transaction tries again.
 
 import os
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -22,11 +24,14 @@ from dragoman.errors import ConfigError, DragomanError
 from dragoman.installed import models_folder
 from dragoman.system.files import storage_error
 
+T = TypeVar("T")
 FILE = "service.db"
 # Milliseconds that a transaction waits for one of another process.
 BUSY = 5000
-# Seconds that a connection to a server may take.
-CONNECT = 5
+# Seconds that a connection to a server may take, and each of its answers.
+CONNECT = ANSWER = 5
+# Seconds for which a server that has not answered in time is asked nothing; then one transaction tries again.
+REST = 2
 
 
 class DatabaseGone(DragomanError):
@@ -40,6 +45,8 @@ class Database:
 
     def __init__(self, url: str | URL) -> None:
         """Raises ConfigError if the URL is none or its driver is missing; nothing is connected yet."""
+        self._silent, self._asked_again, self._lock = False, 0.0, threading.Lock()
+        """Whether the server did not answer in time, and when it may be asked again."""
         try:
             self.url = make_url(url)
             if self.url.drivername in ("postgresql", "postgres"):
@@ -64,6 +71,11 @@ class Database:
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
 
+    @property
+    def is_server(self) -> bool:
+        """Whether services on other machines may use it too."""
+        return self.url.get_backend_name() != "sqlite"
+
     def create(self, metadata: MetaData) -> None:
         """Create the tables that do not exist; other processes may do so at the same time."""
         try:
@@ -80,14 +92,30 @@ class Database:
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """A transaction: committed at the end, rolled back by an exception. Raises DatabaseGone."""
+        """A transaction: committed at the end, rolled back by an exception. Raises DatabaseGone.
+
+        One that does not answer holds a transaction for seconds, and then only one that tries whether it does again.
+        """
+        self._refuse_while_silent()
         try:
             with self.engine.begin() as connection:
                 yield connection
+            self._silent = False
         except (DBAPIError, PoolTimeout) as error:
             if isinstance(error, DBAPIError) and not _is_gone(error):
                 raise
+            if type(getattr(error, "orig", None)).__name__ in ("ConnectionTimeout", "AnswerTimeout"):
+                self._silent, self._asked_again = True, time.monotonic() + REST
             raise DatabaseGone(f"the database does not answer: {_cause(error)}") from None
+
+    def _refuse_while_silent(self) -> None:
+        with self._lock:
+            if not self._silent:
+                return
+            now = time.monotonic()
+            if now < self._asked_again:
+                raise DatabaseGone("the database does not answer: it was silent a moment ago")
+            self._asked_again = now + CONNECT + ANSWER + REST  # this transaction tries, the others do not wait for it
 
     def close(self) -> None:
         self.engine.dispose()
@@ -132,13 +160,15 @@ def state_folder() -> Path:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
-        return create_engine(
+        engine = create_engine(
             url,
             pool_pre_ping=True,
             pool_timeout=CONNECT,
             connect_args={"connect_timeout": CONNECT},
             hide_parameters=True,
         )
+        event.listen(engine, "do_connect", _connect)
+        return engine
     engine = create_engine(url, connect_args={"timeout": BUSY / 1000}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
@@ -148,6 +178,42 @@ def _engine(url: URL) -> Engine:
             connection.execute(f"PRAGMA {pragma}")
 
     return engine
+
+
+def _connect(dialect: Any, record: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A connection of psycopg whose server has `ANSWER` seconds for each answer: a frozen one sends none, ever."""
+    import psycopg
+
+    class AnswerTimeout(psycopg.OperationalError):
+        """The server did not answer in time."""
+
+    class PatientConnection(psycopg.Connection[Any]):
+        """A connection that is closed where an answer does not come in time."""
+
+        def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+            return super().wait(limited(gen, ANSWER, self._too_late), *args, **options)
+
+        def _too_late(self) -> None:
+            self.pgconn.finish()
+            raise AnswerTimeout(f"it did not answer within {ANSWER} seconds")
+
+    return PatientConnection.connect(*args, **options)
+
+
+def limited(generator: Generator[Any, Any, T], seconds: float, too_late: Callable[[], None]) -> Generator[Any, Any, T]:
+    """The generator, of which `too_late` is called where it still waits after these seconds.
+
+    It is sent what is ready to be read or written, or 0 every moment in which nothing is.
+    """
+    end, ready = time.monotonic() + seconds, None
+    try:
+        while True:
+            ready = yield generator.send(ready)
+            if not ready and time.monotonic() > end:
+                too_late()
+    except StopIteration as done:
+        value: T = done.value
+        return value
 
 
 def _is_gone(error: DBAPIError) -> bool:

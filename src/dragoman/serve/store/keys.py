@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
@@ -298,25 +298,6 @@ class KeyStore:
             self._records += 1
             self._used.subtract(used)
             self._used += Counter()  # without those of 0
-
-
-class Rates:
-    """Requests per minute of each key: a bucket that fills steadily. Its clock never goes backwards."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._left: dict[str, tuple[float, float]] = {}
-
-    def take(self, key: str, per_minute: int) -> float:
-        """Take a request; returns 0, or the seconds until there is one."""
-        now = self._clock()
-        with self._lock:
-            left, before = self._left.get(key, (float(per_minute), now))
-            left = min(float(per_minute), left + (now - before) * per_minute / 60)
-            taken = left >= 1
-            self._left[key] = (left - taken, now)
-        return 0.0 if taken else (1 - left) * 60 / per_minute
 
 
 def _today() -> str:

@@ -21,7 +21,7 @@ async function upload(file) {
   if (Object.keys(terms).length) form.append("glossary", JSON.stringify(terms));
   say(t("uploading", { name: file.name }));
   const failed = (error) => ({ id: `${file.name} ${Date.now()}`, name: file.name, state: "failed", error: error.message, progress: {}, local: true });
-  show(await call("/v1/documents", { form }).catch(failed));
+  show(await call("v1/documents", { form }).catch(failed));
   say("");
   poll();
 }
@@ -34,7 +34,7 @@ export async function take(files) {
 
 async function poll() {
   clearTimeout(polling);
-  const answer = await call("/v1/documents").catch(() => null);
+  const answer = await call("v1/documents").catch(() => null);
   for (const one of answer?.documents ?? []) show(one);
   if (answer) for (const [id, row] of rows) if (!row.local && !answer.documents.some((one) => one.id === id)) forget(id, row.element);
   const open = [...rows.values()].some(({ state }) => state === "queued" || state === "translating");
@@ -47,7 +47,7 @@ function forget(id, element) {
 }
 
 async function fetchResult(document) {
-  const answer = await persistently(() => download(`/v1/documents/${document.id}/result`));
+  const answer = await persistently(() => download(`v1/documents/${document.id}/result`));
   if (!answer) return;
   const address = URL.createObjectURL(await answer.blob());
   el("a", { href: address, download: document.result }).click();
@@ -55,7 +55,7 @@ async function fetchResult(document) {
 }
 
 async function remove(document, element) {
-  if (!document.local) await persistently(() => call(`/v1/documents/${document.id}`, { method: "DELETE" }));
+  if (!document.local) await persistently(() => call(`v1/documents/${document.id}`, { method: "DELETE" }));
   forget(document.id, element);
 }
 
@@ -64,7 +64,7 @@ function reviewOf(document) {
   const details = el("details", {}, el("summary", {}, t("review", { count: document.flagged })));
   details.addEventListener("toggle", async () => {
     if (!details.open || details.querySelector("table")) return;
-    const found = await persistently(() => call(`/v1/documents/${document.id}/review`));
+    const found = await persistently(() => call(`v1/documents/${document.id}/review`));
     const head = ["review_where", "source_pane", "target_pane", "review_why"].map((key) => el("th", { scope: "col" }, t(key)));
     const body = (found?.rows ?? []).map((row) => el("tr", {}, el("td.soft", {}, row.location),
       el("td", { lang: document.source }, row.source), el("td", { lang: document.target }, row.translation), el("td", {}, row.why)));

@@ -45,7 +45,7 @@ async function save() {
   const { source, target } = editing;
   for (const [text, index, translation, correction] of found) {
     const body = { text, source, target, translation, correction };
-    if (!(await persistently(() => call("/v1/feedback", { body }).then(() => true)))) return undefined;
+    if (!(await persistently(() => call("v1/feedback", { body }).then(() => true)))) return undefined;
     replaceLine(index, correction);
   }
   end();

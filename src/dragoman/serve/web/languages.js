@@ -74,7 +74,7 @@ export function swapped() {
 }
 
 export async function loadLanguages(onChange) {
-  const answer = await persistently(() => call("/v1/languages"));
+  const answer = await persistently(() => call("v1/languages"));
   served = answer?.languages ?? [];
   const [source, target] = store.get("languages", [AUTO, document.documentElement.lang]);
   choose(source, target);

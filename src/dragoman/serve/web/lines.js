@@ -33,7 +33,7 @@ export function keep(asked, line, result) {
 export async function detect(text, signal) {
   const known = detected.get(text);
   if (known !== undefined) return known;
-  const answer = await call("/v1/detect", { body: { text }, signal });
+  const answer = await call("v1/detect", { body: { text }, signal });
   put(detected, text, answer.languages[0]?.language ?? null);
   return detected.get(text);
 }
@@ -50,7 +50,7 @@ export async function translate(asked, lines, signal, onPart) {
   const long = missing.reduce((sum, line) => sum + line.length, 0) > LONG;
   if (long) await stream(asked, missing, signal, onPart);
   else {
-    const answer = await call("/v1/translate", { body: bodyOf(asked, missing), signal });
+    const answer = await call("v1/translate", { body: bodyOf(asked, missing), signal });
     answer.translations.forEach((one, n) => keep(asked, missing[n], one));
   }
 }
@@ -62,7 +62,7 @@ async function stream(asked, missing, signal, onPart) {
   let index = 0;
   let part = { text: "", warnings: [] };
   const finish = () => keep(asked, missing[index], { ...part, partial: false, source: asked.source, target: asked.target });
-  for await (const [name, data] of events("/v1/translate/stream", { body: bodyOf(asked, missing.join("\n")), signal })) {
+  for await (const [name, data] of events("v1/translate/stream", { body: bodyOf(asked, missing.join("\n")), signal })) {
     if (name === "problem") throw new Error(data.detail);
     if (name === "done") {
       finish();
@@ -85,7 +85,7 @@ async function stream(asked, missing, signal, onPart) {
 export async function align(asked, lines, signal) {
   const missing = [...new Set(lines)].filter((line) => known(asked, line) && !known(asked, line).normalised).slice(0, 40);
   if (!missing.length) return;
-  const answer = await call("/v1/translate", { body: { ...bodyOf(asked, missing), alignment: true }, signal });
+  const answer = await call("v1/translate", { body: { ...bodyOf(asked, missing), alignment: true }, signal });
   answer.translations.forEach((one, n) => {
     const old = known(asked, missing[n]);
     const same = old.text === one.text;
@@ -97,7 +97,7 @@ export async function align(asked, lines, signal) {
 async function sentencesOf(asked, line, result, signal) {
   if (!result.sentences) {
     result.sentences = [];
-    for await (const [name, data] of events("/v1/translate/stream", { body: bodyOf(asked, line), signal })) {
+    for await (const [name, data] of events("v1/translate/stream", { body: bodyOf(asked, line), signal })) {
       if (name === "sentence") result.sentences.push(data);
     }
   }
@@ -119,7 +119,7 @@ export async function alternatives(asked, line, begin, count, signal) {
   const { source, before, text } = sentences[index];
   const prefix = text.slice(0, Math.max(0, begin - at - before.length));
   const body = { text: source, source: asked.source, target: asked.target, prefix, count };
-  const answer = await call("/v1/alternatives", { body, signal });
+  const answer = await call("v1/alternatives", { body, signal });
   return answer.alternatives.map((one) => {
     const changed = sentences.with(index, { ...sentences[index], text: one.text });
     return { word: one.word, text: changed.map((each) => each.before + each.text).join(""), sentences: changed };
@@ -129,7 +129,7 @@ export async function alternatives(asked, line, begin, count, signal) {
 // Other translations of the whole line.
 async function wholeLines(asked, line, result, count, signal) {
   if (!result.alternatives?.length) {
-    const answer = await call("/v1/translate", { body: { ...bodyOf(asked, line), alternatives: count }, signal });
+    const answer = await call("v1/translate", { body: { ...bodyOf(asked, line), alternatives: count }, signal });
     result.alternatives = answer.translations[0].alternatives;
   }
   return result.alternatives.map((text) => ({ text }));

@@ -57,7 +57,7 @@ const scrolled = (key, child) => el("div.wide", { tabindex: "0", role: "region",
 function everything() {
   if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return null;
   const query = new URLSearchParams({ text: found.source, model: found.model });
-  return el("p", {}, el("a", { href: `/v1/inspect/page?${query}`, target: "_blank", rel: "noopener" }, t("everything")));
+  return el("p", {}, el("a", { href: `v1/inspect/page?${query}`, target: "_blank", rel: "noopener" }, t("everything")));
 }
 
 function draw() {
@@ -77,7 +77,7 @@ async function look(event) {
   result.replaceChildren(el("p.soft", {}, t("searching")));
   try {
     const source = choice.source === "auto" ? {} : { source: choice.source };
-    found = await call("/v1/inspect", { body: { text, target: choice.target, ...source } });
+    found = await call("v1/inspect", { body: { text, target: choice.target, ...source } });
     draw();
   } catch (error) {
     found = null;

@@ -14,7 +14,7 @@ async function search({ source, target, lines }) {
   const text = lines.find((line) => line) ?? "";
   if (panel.hidden || !text || text.length > SHORT || text === at) return;
   at = text;
-  const found = await call("/v1/memory/search", { body: { text, source, target, threshold: 50 } }).catch(() => null);
+  const found = await call("v1/memory/search", { body: { text, source, target, threshold: 50 } }).catch(() => null);
   matches = (found?.matches ?? []).map((one) => ({ ...one, from: source, to: target }));
   write();
 }

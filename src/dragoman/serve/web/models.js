@@ -12,7 +12,7 @@ function details(model) {
   const made = el("details", {}, el("summary", {}, t("card")));
   made.addEventListener("toggle", async () => {
     if (!made.open || made.children.length > 1) return;
-    const answer = await persistently(() => download(`/v1/models/${encodeURIComponent(model.name)}/card`));
+    const answer = await persistently(() => download(`v1/models/${encodeURIComponent(model.name)}/card`));
     if (answer) made.append(el("div.card-text", { lang: "en" }, markdown(await answer.text(), 2)));
   });
   return made;
@@ -33,7 +33,7 @@ function write() {
 export function startModels() {
   view.addEventListener("open", async () => {
     write();
-    models = (await persistently(() => call("/v1/models")))?.models ?? models;
+    models = (await persistently(() => call("v1/models")))?.models ?? models;
     write();
   });
   document.addEventListener("language", write);

@@ -39,7 +39,12 @@ def words_of(text: str) -> str:
 
 
 def translate_markup(
-    texts: Sequence[str], format: Markup, translator: Translator, glossary: GlossaryLike | None, tags: Tags
+    texts: Sequence[str],
+    format: Markup,
+    translator: Translator,
+    glossary: GlossaryLike | None,
+    tags: Tags,
+    keep: tuple[str, ...] = (),
 ) -> list[MarkupTranslation]:
     """The texts with their markup, of which each tag is there as often as before; `tags` are of XML. Raises DataError.
 
@@ -48,9 +53,9 @@ def translate_markup(
     documents = [_parsed(text, format, tags) for text in texts]
     pair = translator.pair
     request = DocumentOptions(pair.source if pair else "und", (pair.target if pair else None) or "und")
-    scripts = scripts_of_language(request.source), scripts_of_language(request.target)
+    scripts = scripts_of_language(request.source)
     units = [unit for document in documents for unit in document.units]
-    chosen = [is_translatable(unit, *scripts) for unit in units]
+    chosen = [is_translatable(unit, scripts) for unit in units]
     shown = list(compress(units, chosen))
     translations = iter(
         translator.translate_inline(
@@ -58,6 +63,7 @@ def translate_markup(
             patterns=[unit.patterns for unit in shown],
             max_lengths=[unit.max_length for unit in shown],
             glossary=glossary,
+            keep=keep or None,
         )
     )
     results = iter([next(translations) if is_shown else None for is_shown in chosen])
@@ -66,7 +72,7 @@ def translate_markup(
         try:
             written.append(_written(document, [next(results) for _ in document.units], format, request))
         except LostTags:  # the model has not copied what it was to leave as it is: it does not see it
-            written += translate_markup([text], format, translator, glossary, replace(tags, shown=False))
+            written += translate_markup([text], format, translator, glossary, replace(tags, shown=False), keep)
     return written
 
 

@@ -30,7 +30,8 @@ from dragoman.serve.search.engine import for_request
 from dragoman.serve.store.corrections import CorrectionStore
 from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.glossaries import Glossaries
-from dragoman.serve.store.keys import KeyStore, Rates
+from dragoman.serve.store.keys import KeyStore
+from dragoman.serve.store.rates import Rates, SharedRates
 from dragoman.serve.watch.metrics import Metrics, as_text
 from dragoman.serve.work.stream import StreamedSentence, stream
 from dragoman.serve.work.text import Prepare, TextRequest
@@ -82,9 +83,10 @@ class Service:
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
-        self.keys, self.rates = KeyStore(self.state.database), Rates()
+        self.keys = KeyStore(self.state.database)
+        self.rates = SharedRates(self.state.database) if self.state.database.is_server else Rates()
         self.take: Callable[[str, int], Awaitable[float]] = self._take
-        """Takes one of a key's requests per minute, as `Rates.take` does; replicas ask elsewhere."""
+        """Takes one of a key's requests per minute, as `Rates.take` does; replicas without a server ask elsewhere."""
         self.all_metrics: Callable[[], Awaitable[bytes]] = self._own_metrics
         """The metrics in the text format of Prometheus; one of several processes on a port has those of all."""
         self.open_to_all = False
@@ -157,6 +159,8 @@ class Service:
         self.state.close()
 
     async def _take(self, key: str, per_minute: int) -> float:
+        if isinstance(self.rates, SharedRates):
+            return await self.run(partial(self.rates.take, key, per_minute))
         return self.rates.take(key, per_minute)
 
     async def _own_metrics(self) -> bytes:

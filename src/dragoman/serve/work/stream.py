@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from dragoman.control.placeholders.copied import everyday
 from dragoman.control.search.sentences import Sentence, split_texts
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import TextLines, TextRequest, choose, unchanged
 from dragoman.text.segment import Segment, separator
 from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.normalise import normalise
+from dragoman.text.words.script import scripts_of_language
 from dragoman.translation import Flag
 from dragoman.translator import Translator
 
@@ -66,10 +68,10 @@ def stream(
     ]
     pair = (chosen.pair.source, chosen.pair.target)
     streamed = partial(StreamedSentence, model=chosen.model.name, pair=pair, detected=chosen.detected)
-    begin, size, between = 0, 1, ""
+    begin, size, between, keep = 0, 1, "", request.keep or None
     while begin < len(pieces):
         window = pieces[begin : begin + size]
-        translations = translator.translate([piece.segment.text for piece in window], glossary=terms)
+        translations = translator.translate([piece.segment.text for piece in window], glossary=terms, keep=keep)
         sentences = []
         for piece, translation in zip(window, translations, strict=True):
             before = between + piece.before
@@ -81,9 +83,11 @@ def stream(
 
 
 def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece]:
-    """The sentences of a line; the line itself where a part alone might be translated differently."""
+    """The sentences of a line; the line itself where a part alone might be read or translated differently."""
     whole = [_StreamPiece(Segment(line, ""), before)]
-    if not translator.max_source_tokens or find_placeholders(normalise(line)):
+    scripts = scripts_of_language(translator.language)
+    is_prepared = scripts & {"Latn", "Hang"} and not everyday(scripts).fullmatch(line)
+    if not translator.max_source_tokens or is_prepared or find_placeholders(normalise(line)):
         return whole
     (sentences,) = _split(translator, [line])
     texts = [sentence.text for sentence in sentences]

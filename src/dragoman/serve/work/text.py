@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from dragoman.control.search.request import merge_glossaries
 from dragoman.documents.markup.markup import ANY_TAGS, Tags
 from dragoman.errors import ConfigError, DataError
-from dragoman.serve.models.detect import detect
+from dragoman.serve.models.detect import UNSURE, detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
 from dragoman.serve.work.markup import Markup, check_xml, translate_markup, words_of
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
@@ -43,6 +43,8 @@ class TextRequest:
     """Of a glossary that is kept here, by primary subtags; `glossary` comes before it."""
     tags: Tags = ANY_TAGS
     """Of XML."""
+    keep: tuple[str, ...] = ()
+    """What is copied, as in `decode.keep`; none: what the model's options say."""
 
     def asking(self, translator: Translator) -> Translator:
         """The translator, without its memory if that is not to be asked."""
@@ -140,21 +142,24 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
 
 
 def unchanged(text: str, target: str) -> TextAnswer:
-    """The answer for a text that is in the target language already."""
-    flag = Flag("language", f"the text is in {target} already; it is left as it is")
-    return TextAnswer(text, target, target, "", 1.0, warnings=(flag,))
+    """The answer for a text that is in the target language already, or in none that is served."""
+    sure = next((probability for _, probability in detect(text, [target])), 0.0)
+    what = f"is in {target} already" if sure > UNSURE else "does not seem to be in a language that is served"
+    flag = Flag("language", f"the text {what}; it is left as it is")
+    return TextAnswer(text, target, target, "", sure, warnings=(flag,))
 
 
 def _translate(
     texts: Sequence[str], request: TextRequest, translator: Translator, blank: TextAnswer
 ) -> Iterator[TextAnswer]:
     if request.format != "text":
-        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
+        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags, request.keep):
             yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
         return
     lines = [TextLines.of(text) for text in texts]
     flat = [line for text_lines in lines for line in text_lines.texts]
-    translations = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
+    links, keep = request.alignment or None, request.keep or None
+    translations = iter(translator.translate(flat, glossary=request.glossary, alignment=links, keep=keep))
     others = iter(_others(flat, request, translator))
     for text_lines in lines:
         of_text = [next(translations) for _ in text_lines.texts]
@@ -181,7 +186,8 @@ def _others(lines: Sequence[str], request: TextRequest, translator: Translator) 
     """The best texts of each line, for alternatives: a search of its own, so that the best stays what it is without."""
     if not request.alternatives:
         return []
-    translations = translator.translate(lines, glossary=request.glossary, n_best=request.alternatives + 1)
+    count, keep = request.alternatives + 1, request.keep or None
+    translations = translator.translate(lines, glossary=request.glossary, n_best=count, keep=keep)
     return [[candidate.text for candidate in translation.candidates] for translation in translations]
 
 

@@ -2,8 +2,10 @@
 
 Input: a text. Output: its placeholders in order, none overlapping another; of those that overlap, the longest. The
 patterns know file formats, no languages, and leave alone what is more often text: `100 % sure` has no `% s`, `10:30` no
-`:30`, `he/she` no path. `laravel`, `accelerator`, `number` and `date` are found on request only: numbers may be written
-differently in another language and are compared by `text.words.numbers`.
+`:30`, `he/she` no path, `$5` no variable unless `$1` to `$4` are there too. `laravel`, `accelerator` and `number` are
+found on request only: numbers may be written differently in another language and are compared by `text.words.numbers`.
+`identifier` is what mixes letters, digits and signs: `COVID-19`, `v2.3.1`, a UUID, a checksum; `5 km`, `2nd` and
+`top-10` are words with a number.
 
 Every expression takes linear time: what repeats is possessive or has a maximum.
 """
@@ -67,13 +69,22 @@ _ENDINGS = (
     "dll|bin|iso|img|deb|rpm|apk|py|pyc|ipynb|js|mjs|ts|jsx|tsx|vue|css|scss|cpp|hpp|java|class|kt|rs|rb|php|pl|sh|bat|"
     "ps1|sql|db|sqlite|pot?|mo|srt|vtt|ttf|otf|pem|crt|key|lock|bak|tmp"
 )
+# Names of folders may have spaces before words that begin as names do: `C:\Program Files\App`, not `C:\temp and D:\x`.
+_NAME = r"""[ ](?:(?:and|of)[ ])?[A-Z0-9(\u00c0-\uffff][^\s<>"'|?*:/\\]{0,60}"""
+_SPACED = rf"(?: (?:{_NAME}){{1,4}} (?=[/\\]) )?"
+_BACKSLASHED = rf"""
+    (?: [^\s<>"'|?*:\\]{{1,100}}{_SPACED}\\ ){{0,30}}+
+    (?: [^\s<>"'|?*:\\]{{1,100}} (?: (?:{_NAME}){{1,4}} (?: (?<=\.\w\w\w) | (?<=\.\w\w\w\w) ) )? )?
+"""
 _PATH = rf"""
+    (?<![\w/.:<~\\-]) (?: /[\w.@+%-]{{1,60}} ){{1,9}} (?:{_NAME}){{1,4}} (?=/)
+      (?: /[\w.@+%-]{{1,60}}{_SPACED} ){{1,20}} |
     (?<![\w/.:<~\\-]) (?: ~?/ | \.\.?/ ) [\w.@+*%-]{{1,100}} (?: /[\w.@+*%${{}}-]{{1,100}} ){{1,30}} /?
     | (?<![\w/.:<~\\-]) (?: ~/ | \.\.?/ | /(?=(?:etc|dev|usr|var|tmp|home|proc|sys|opt|bin|lib|boot|mnt|root)\b) )
       [\w.@+*-]{{1,100}} /?
     | (?<![\w/.:<~\\)%}}-]) (?: [\w.-]{{1,60}}/ ){{1,20}} [\w-]{{1,60}} (?: \.[\w-]{{1,40}} ){{0,4}} \.(?:{_ENDINGS})
       (?![\w-])
-    | (?<![A-Za-z]) [A-Za-z]:\\[^\s<>"'|?*:]{{0,300}} | (?<![\w\\]) \\\\[\w.$-]{{1,60}}\\[^\s<>"'|?*:]{{1,300}}
+    | (?<![A-Za-z]) [A-Za-z]:\\{_BACKSLASHED} | (?<![\w\\]) \\\\[\w.$-]{{1,60}}\\{_BACKSLASHED}
     | (?<![\w/.@<~\\-]) \w[\w-]{{0,60}} (?: \.[\w-]{{1,40}} ){{0,4}} \.(?:{_ENDINGS}) (?![\w-]|\.\w)
 """
 _PICTURE = (
@@ -86,6 +97,24 @@ _EMOJI = rf"""
 _DATE = r"""
     (?<![\d.-]) (?: \d{4}([-./])\d{1,2}\1\d{1,2} | \d{1,2}([-./])\d{1,2}\2(?:\d{4}|\d{2}) ) (?![\d-])
       (?: [T\ ]\d{2}:\d{2} (?: :\d{2} (?:\.\d{1,6})? )? (?:Z|[+-]\d{2}:?\d{2})? )?
+"""
+# Three parts, such as those of subtitles; `9:30` is two numbers, which other languages write otherwise.
+_TIME = r"(?<![\d:.,]) \d{1,3}:\d{2}:\d{2}(?:[.,:]\d{1,6})? (?![\d:])"
+_PHONE = r"""
+    (?<![\w+.,:-]) (?: \+\d{1,3} (?:[ .-]?\(\d{1,4}\) | (?=[ .-])) (?: [ .-]?\d{1,4} ){1,5} (?<=\d{3})
+      | \(\d{2,4}\)[ -]?\d{3,4}[ .-]\d{3,4} | 0\d{1,2}[ .]\d{3,4}[ .]\d{4} | \d{3}\.\d{3,4}\.\d{4} | \d{3}-\d{4}
+      | 1[56]\d\d-(?!1[5-9])\d{4} | \d{6}-\d{7} | \d{4}(?:[ ]\d{4}){2,4} | \d{1,8} (?: -\d{1,8} ){2,8} )
+      (?![\w-]|[.,]\d)
+"""
+# Letters and digits with what joins them; `_is_identifier` says which of them are words with a number.
+_IDENTIFIER_RUN = r"""
+    (?<![A-Za-z0-9_@%&$\\]) (?: [A-Za-z0-9]{1,400}+ (?: [-_.:/+=]{1,2}[A-Za-z0-9]{1,400}+ ){0,60}+ ={0,2} | ::1 (?!\w) )
+"""
+_MARKER = r"""
+    (?<![\w#@$^§~|+&%])
+      (?: ([#@$^§~|+&_%])\1{1,5} [A-Za-z0-9][\w.-]{0,60}? \1{2,6} | ([#@§^|])[A-Z]{1,20}[-_]?\d{1,6}\2 )
+      (?![\w#@$^§~|+&%])
+    | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
 _NUMBER = (
     r"(?<![\w.,]) [-+\u2212]?\d{1,40} (?: [.,:'\u2019\u00a0\u202f]\d{1,20} ){0,9} (?: %|°[CF]?|[A-Za-z]{1,4}(?!\w) )?"
@@ -112,6 +141,10 @@ PATTERNS: dict[str, str] = {
     "emoji": _EMOJI,
     "number": _NUMBER,
     "date": _DATE,
+    "time": _TIME,
+    "phone": _PHONE,
+    "identifier": _IDENTIFIER_RUN,
+    "marker": _MARKER,
 }
 # What a text with a placeholder has somewhere: most lines have none of it, and no pattern is tried on them.
 _SIGNS = {
@@ -119,9 +152,15 @@ _SIGNS = {
     "laravel": ":", "tag": "<", "entity": "&", "escape": r"\\", "accelerator": "[&_~]", "url": r"[\w:]:|//|\.\w",
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
+    "time": r"\d:\d", "phone": r"\d[-. )]+\d", "identifier": r"[0-9]|:\w\w:",
+    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<",
 }  # fmt: skip
-_ANY_SIGN = re.compile(r"[%{<$@&`\\\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w", re.ASCII)
+_ANY_SIGN = re.compile(
+    r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w|__|\+\+", re.ASCII
+)
 _DIGIT = re.compile(r"\d")
+# What training hides behind symbols or plants in pairs: the patterns that models have learned from.
+LEARNED = tuple(name for name in PLACEHOLDERS if name not in ("date", "time", "phone", "identifier", "marker"))
 # The pattern of a placeholder that was given as it is written.
 LITERAL = "literal"
 _TRAILING = ".,;:!?'*"
@@ -146,13 +185,20 @@ def find_placeholders(
     """
     if patterns is None:
         patterns = PLACEHOLDERS if _ANY_SIGN.search(text) else ()
+    elif patterns is LEARNED and not _ANY_SIGN.search(text):
+        return []
     placeholders = [match for name in dict.fromkeys(patterns) for match in _matches(text, name)]
     for literal in dict.fromkeys(filter(None, literals)):
         placeholders += [Placeholder(*match.span(), LITERAL, literal) for match in re.finditer(as_word(literal), text)]
+    return apart(placeholders)
+
+
+def apart(placeholders: Sequence[Placeholder]) -> list[Placeholder]:
+    """Placeholders in order; of those that overlap the longest, and of equally long ones the first."""
     if len(placeholders) < 2:
-        return placeholders
+        return list(placeholders)
     chosen: list[Placeholder] = []
-    taken = bytearray(len(text))
+    taken = bytearray(max(match.end for match in placeholders))
     for match in sorted(placeholders, key=lambda span: (span.begin - span.end, span.begin)):
         if not (taken[match.begin] or taken[match.end - 1]):  # nothing longer is inside
             taken[match.begin : match.end] = b"\1" * (match.end - match.begin)
@@ -186,10 +232,14 @@ def _matches(text: str, name: str) -> list[Placeholder]:
     placeholders: list[Placeholder] = []
     if not sign.search(text):
         return placeholders
+    variables = _variables(text) if name == "shell" else ""
     for match in pattern.finditer(text):
         begin, end = match.span()
         if name in ("url", "path"):
             end = begin + len(_without_rest(match[0]))
+        is_other = match[0][-1:].isdigit() and len(match[0]) == 2 and match[0][-1] not in variables
+        if (name == "shell" and is_other) or (name == "identifier" and not _is_identifier(match[0])):
+            continue
         if end > begin:
             placeholders.append(Placeholder(begin, end, name, text[begin:end]))
     return placeholders
@@ -201,6 +251,29 @@ def _compiled(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         raise ConfigError(f"decode.placeholders: no pattern {name!r}; choose from: {', '.join(PATTERNS)}")
     only_ascii = re.NOFLAG if name == "brace" else re.ASCII  # a letter of Hangul may follow all others
     return re.compile(_SIGNS[name], re.ASCII), re.compile(PATTERNS[name], re.VERBOSE | only_ascii)
+
+
+def _variables(text: str) -> str:
+    """The digits of `$1`, `$2`, …, as far as each number up to them is there: `$5` alone is a price."""
+    return "".join(takewhile(lambda digit: f"${digit}" in text, "123456789"))
+
+
+# A word, an initial letter in small; a number with its unit or ending: `top-10`, `5-year-old`, `mid-1990s`, `Fig.3`.
+_WORD_OR_NUMBER = re.compile(r"[a-z]+|[A-Z]?[a-z]+|\d+[A-Za-z]{0,4}")
+_JOINTS = re.compile(r"[-.:/+]+")
+_LEAST = 3
+
+
+def _is_identifier(run: str) -> bool:
+    """Whether a run of letters, digits and what joins them is copied; otherwise it is words with a number."""
+    has_digit, has_letter = any(map(str.isdigit, run)), any(map(str.isalpha, run))
+    if not has_letter:  # an address of four parts; dots alone make a version: `1.2.3`
+        return run.count(".") > 1 and run.replace(".", "").replace(":", "").replace("/", "").isdigit()
+    if run.count(":") > 1 and all(len(part) <= 4 for part in re.split("[:/.]", run)):  # MAC, IPv6
+        return has_digit or run.count(":") > 3
+    if not has_digit or len(run) < _LEAST:
+        return False
+    return "_" in run or "=" in run or not all(map(_WORD_OR_NUMBER.fullmatch, _JOINTS.split(run)))
 
 
 def _without_rest(address: str) -> str:

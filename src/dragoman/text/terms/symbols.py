@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman.config import RunConfig
-from dragoman.text.terms.protect import Placeholder, find_placeholders
+from dragoman.text.terms.protect import LEARNED, Placeholder, find_placeholders
 from dragoman.text.words.normalise import INVISIBLE
 
 Table = Mapping[str, str]
@@ -82,8 +82,8 @@ class Symbols:
     """How a model sees placeholders: by its symbols, none where it knows none, and the patterns that find them."""
 
     names: tuple[str, ...] = ()
-    patterns: tuple[str, ...] | None = None
-    """Names of patterns; None: those found by default."""
+    patterns: tuple[str, ...] = LEARNED
+    """Names of patterns."""
 
     @classmethod
     def of(cls, config: RunConfig, names: Sequence[str]) -> "Symbols":

@@ -63,6 +63,17 @@ class Vocabulary:
     def __len__(self) -> int:
         return int(self.processor.GetPieceSize())
 
+    @property
+    def characters(self) -> frozenset[str]:
+        """The characters of all pieces, without those of bytes and special tokens."""
+        processor = self.processor
+        tokens = [
+            token
+            for token in range(len(self))
+            if not (processor.IsByte(token) or processor.IsControl(token) or processor.IsUnknown(token))
+        ]
+        return frozenset("".join(map(processor.IdToPiece, tokens)))
+
 
 @dataclass(frozen=True)
 class Tokenizer:
@@ -123,6 +134,12 @@ class Tokenizer:
             if processor.IdToPiece(token) != name or not processor.IsControl(token):
                 raise ModelError(f"project.pairs: {name} is no language token of the {side} vocabulary; see its pieces")
         return ids
+
+    @cached_property
+    def characters(self) -> frozenset[str]:
+        """The characters that both vocabularies have in pieces; others are unknown, or bytes."""
+        sides = [vocabulary.characters for vocabulary in dict.fromkeys((self.source, self.target))]
+        return frozenset.intersection(*sides)
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

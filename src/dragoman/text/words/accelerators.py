@@ -6,6 +6,7 @@ Japanese programs do.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 MARKS = "_&~"
@@ -32,7 +33,8 @@ def find_accelerator(label: str) -> Accelerator | None:
     if len(label) > LONGEST:
         return None
     behind = list(_BEHIND.finditer(label))
-    if len(behind) == 1 and sum(map(label.count, MARKS)) == 1:
+    others = sum(map(label.count, MARKS)) - 1
+    if len(behind) == 1 and (not others or _ENDING.match(label, behind[0].end())):
         match = behind[0]
         return Accelerator(label, label[: match.start()] + label[match.end() :], match[1], match[2])
     for mark in MARKS:
@@ -56,20 +58,34 @@ def _is_set(label: str, at: int) -> bool:
 
 
 def with_accelerator(translation: str, source: Accelerator) -> str:
-    """The translation of the text of a label, with the key of the source."""
+    """The translation of the text of a label, with the key of the source; without one where none would be found."""
     if translation == source.text:
         return source.label
     letters = [letter for letter in translation if letter.isalpha()]
     if not letters:
         return translation
-    if any(letter.lower() == letter.upper() for letter in letters):
-        ending = _ENDING.search(translation)
-        at = ending.start() if ending else len(translation)
-        return f"{translation[:at]}({source.mark}{source.key.upper()}){translation[at:]}"
+    has_capitals = all(letter.lower() != letter.upper() for letter in letters)
+    labels = [*(_inside(translation, source) if has_capitals else ()), _behind(translation, source)]
+    return next((label for label in labels if _is_found(label, translation)), translation)
+
+
+def _inside(translation: str, source: Accelerator) -> Iterator[str]:
+    """The labels with the mark before a letter: the key at the beginning of a word, anywhere, another first letter."""
     key = re.escape(source.key)
-    match = re.search(rf"\b{key}", translation, re.IGNORECASE) or re.search(key, translation, re.IGNORECASE)
-    at = match.start() if match else translation.index(letters[0])
-    return f"{translation[:at]}{source.mark}{translation[at:]}"
+    for pattern in (rf"\b{key}", key, r"(?<!\w)[^\W\d_]"):
+        for match in re.finditer(pattern, translation, re.IGNORECASE):
+            yield f"{translation[: match.start()]}{source.mark}{translation[match.start() :]}"
+
+
+def _behind(translation: str, source: Accelerator) -> str:
+    ending = _ENDING.search(translation)
+    at = ending.start() if ending else len(translation)
+    return f"{translation[:at]}({source.mark}{source.key.upper()}){translation[at:]}"
+
+
+def _is_found(label: str, text: str) -> bool:
+    accelerator = find_accelerator(label)
+    return accelerator is not None and accelerator.text == text
 
 
 def without_accelerator(translation: str) -> str:

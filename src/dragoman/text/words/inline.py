@@ -35,6 +35,15 @@ class InlineText:
     protected: tuple[tuple[int, int], ...] = ()
 
     @property
+    def visible(self) -> str:
+        """The text without what is protected."""
+        parts, at = [], 0
+        for begin, end in self.protected:
+            parts.append(self.text[at:begin])
+            at = end
+        return " ".join([*parts, self.text[at:]])
+
+    @property
     def counted_codes(self) -> Counter[tuple[str, str]]:
         """How often each code occurs, by kind and name: the same in a translation."""
         return Counter((code.kind, code.name) for code in self.codes)

@@ -7,11 +7,12 @@ What two tags have in common is CLDR's knowledge (langcodes): deprecated codes, 
 
 import re
 from functools import cache, lru_cache
-from typing import Any
-
-from langcodes import Language
+from typing import TYPE_CHECKING, Any
 
 from dragoman.text.words.script import script_shares
+
+if TYPE_CHECKING:
+    from langcodes import Language
 
 _BY_SCRIPT = {
     "Hang": "ko", "Hira": "ja", "Kana": "ja", "Thai": "th", "Grek": "el", "Geor": "ka", "Armn": "hy", "Khmr": "km",
@@ -20,6 +21,9 @@ _BY_SCRIPT = {
 }  # fmt: skip
 # What CLDR keeps apart and a translation system names by one code: Norwegian; and Wu, a label of the model.
 _MERGED = {"nb": "no", "nn": "no", "wuu": "zh"}
+# Codes of two letters that CLDR replaces; the others name a language as they are. langcodes is imported for other
+# tags: its tables take a tenth of the time to a first translation.
+_REPLACED = frozenset(["bh", "in", "iw", "ji", "jw", "mo", "nb", "nn", "sh", "tl", "tw"])
 _MODIFIERS = {"latin": "Latn", "cyrillic": "Cyrl"}  # of locales: `sr_RS@latin`
 _LABELS = {"als": "gsw"}  # Wikipedia's code of Alemannic is BCP-47's of an Albanian
 _MODEL_READS = 500  # characters: more change the answer rarely
@@ -69,6 +73,8 @@ def primary_language(tag: str) -> str:
 
     A tag that is not well-formed is its own first subtag, in small letters.
     """
+    if len(tag) == 2 and tag.isascii() and tag.isalpha() and tag.islower() and tag not in _REPLACED:
+        return tag
     language = _parsed(tag)
     code = language.prefer_macrolanguage().language if language else None
     return _MERGED.get(code, code) if code else re.split("[-_@.]", tag)[0].lower()
@@ -102,8 +108,10 @@ def language_name(tag: str, in_language: str = "en") -> str:
 
 
 @lru_cache(maxsize=1024)
-def _parsed(tag: str) -> Language | None:
+def _parsed(tag: str) -> "Language | None":
     """A tag, or a locale such as `sr_RS.UTF-8@latin`, in canonical form; None if it is not well-formed."""
+    from langcodes import Language
+
     locale, _, modifier = tag.partition("@")
     try:
         language = Language.get(locale.partition(".")[0])

@@ -47,12 +47,17 @@ def checked_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def chunks_of(
-    lines: Iterable[Line], window: int, *, first: int | None = None, text: Callable[[Line], str] = str
+    lines: Iterable[Line],
+    window: int,
+    *,
+    first: int | None = None,
+    text: Callable[[Line], str] = str,
+    waits: Callable[[], bool] = lambda: False,
 ) -> Iterator[list[Line]]:
     """The lines in lists of up to `window` lines and about WINDOW_CHARACTERS characters.
 
-    With `first` the first list has only that number, and each next one up to twice as many: results soon appear.
-    `text` returns the text of a line that is more than a str.
+    With `first` the first list has only that number, and each next one up to twice as many: results soon appear. A list
+    ends where `waits()`: the next line has not come. `text` returns the text of a line that is more than a str.
     """
     chunk: list[Line] = []
     characters, size = 0, min(first or window, window)
@@ -62,5 +67,8 @@ def chunks_of(
         if len(chunk) >= size or characters >= WINDOW_CHARACTERS:
             yield chunk
             chunk, characters, size = [], 0, min(2 * size, window)
+        elif waits():
+            yield chunk
+            chunk, characters = [], 0
     if chunk:
         yield chunk

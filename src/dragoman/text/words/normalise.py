@@ -12,6 +12,10 @@ import unicodedata
 # stay: Persian and emoji need them.
 INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 
+# What a user's text may have besides: soft hyphen, joiners of graphemes and words, directional isolates, invisible
+# operators, marks of annotations. Left out before a text is translated; texts to learn from keep them.
+UNSEEN = re.compile(f"[{INVISIBLE.pattern[1:-1]}\u00ad\u034f\u061c\u115f\u1160\u180e\u2060-\u206f\u3164\ufff9-\ufffb]")
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -164,3 +164,23 @@ def with_number_particles(number: str, rest: str) -> str:
     else:
         read = "십백천만만만만억"[min(zeros, 8) - 1]
     return with_particles(read, rest)[1:]
+
+
+# Letters whose English names end with a consonant, as Korean reads them: 엘, 엠, 엔, 알.
+_CLOSED_LETTERS = {"l": "엘", "m": "엠", "n": "엔", "r": "알"}
+
+
+def with_particles_of(name: str, rest: str) -> str:
+    """The particles of another noun in the shapes that agree with `name`, a copied text; in both where that is unknown.
+
+    A name that ends with a letter is read by this letter, one that ends with a digit as a number.
+    """
+    last = name.rstrip("\"'”’)]}>")[-1:]
+    if last.isascii() and last.isdigit():
+        return with_number_particles(name, rest)
+    if last.isascii() and last.isalpha():
+        is_word = name.islower() and last == "r"  # which a vowel ends, as it is read
+        return with_particles("이" if is_word else _CLOSED_LETTERS.get(last.lower(), "이"), rest)[1:]
+    if "가" <= last <= "힣":
+        return with_particles(last, rest)[1:]
+    return both_shapes(rest)

@@ -4,6 +4,7 @@ Input: characters, a text, or a BCP-47 tag. Output: ISO 15924 codes ("Latn", "Ha
 table below has no scripts here, which means "no opinion".
 """
 
+import re
 import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
@@ -58,6 +59,28 @@ def is_right_to_left(tag: str) -> bool:
     """Whether this language is written from right to left and nothing else."""
     scripts = scripts_of_language(tag)
     return bool(scripts) and scripts <= _RIGHT_TO_LEFT
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def has_word(text: str, scripts: frozenset[str]) -> bool:
+    """Whether a text has a word in one of these scripts; none: in any. Two letters are one, or a letter without case.
+
+    What has none has nothing to translate: "A", "12:30", a language's own name in a menu.
+    """
+    return any(_is_word(match[0], scripts) for match in _LETTERS.finditer(text))
+
+
+def _is_word(letters: str, scripts: frozenset[str]) -> bool:
+    if scripts:
+        letters = "".join(letter for letter in letters if script_of(letter) in scripts)
+    return len(letters) > 1 or (letters != "" and not is_cased(letters))
+
+
+def is_cased(text: str) -> bool:
+    """Whether a text has a letter that has capitals."""
+    return text.lower() != text.upper()
 
 
 @lru_cache(maxsize=1 << 16)

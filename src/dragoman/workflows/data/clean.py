@@ -15,7 +15,6 @@ from dragoman.data.corpus.output import (
     TextFiles,
     new_text_files,
     real_path,
-    refuse_existing,
     refuse_pipes,
     refuse_same,
     reject_line,
@@ -24,6 +23,7 @@ from dragoman.data.corpus.rules import Context, with_usual_ratio
 from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out, judged
 from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
+from dragoman.system.files import refuse_existing
 from dragoman.workflows.data.check import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 

@@ -12,7 +12,7 @@ from dragoman.data.corpus.tmx import read_tmx
 from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
-from dragoman.system.files import atomic_file, storage_error
+from dragoman.system.files import atomic_file, refuse_existing, storage_error
 
 # By the names of formats.
 BILINGUAL = ("gettext PO", "XLIFF")
@@ -43,8 +43,8 @@ def convert_data(
     path = Path(output)
     if not path.name.endswith(".tsv"):
         raise ConfigError(f"{path}: pairs are written as .tsv; give it that name")
-    if path.exists() and not force:
-        raise ConfigError(f"{path}: already exists; --force replaces it")
+    if not force:
+        refuse_existing([path])
     request = DocumentOptions(source, target)
     counts: dict[str, int] = {}
     with atomic_file(path) as file:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dragoman.config import CorpusConfig, MixedCorpus, RunConfig
 from dragoman.config.file import load_config
-from dragoman.data.corpus.output import new_text_files, real_path, refuse_existing, refuse_pipes, refuse_same
+from dragoman.data.corpus.output import new_text_files, real_path, refuse_pipes, refuse_same
 from dragoman.data.make.mix import count_pairs, mixture, sizes
 from dragoman.errors import ConfigError
+from dragoman.system.files import refuse_existing
 from dragoman.workflows.listener import Listener, Listeners
 
 # Pairs written at once.

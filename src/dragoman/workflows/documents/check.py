@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dragoman.documents import Document, DocumentOptions, Unit
+from dragoman.documents.core.splice import UnreadableTranslation
 from dragoman.documents.formats import Kind, read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.text.words.inline import InlineText
@@ -33,7 +34,7 @@ def check_written(
         compare_texts(_expected(document, whole, translations), _texts(written))
     except DragomanError as error:
         cause = str(error).replace(f"{path}: ", "").replace(f"{path}:", "line ")
-        raise DataError(
+        raise UnreadableTranslation(
             f"{document.path}: its translation could not be read again ({cause}); nothing was written, please report it"
         ) from None
 

@@ -55,9 +55,13 @@ class DocumentsResult:
     """Pieces of text in all documents that were written."""
     flagged: int
     """Units that a person should look at."""
+    doubtful: int
+    """Of them, those that have no fault but are probably wrong."""
     seconds: float
     units_kept: int = 0
     """Units whose earlier translation was kept (`update`)."""
+    units_replaced: int = 0
+    """Units of which a document had a translation, and has another now."""
     from_memory: int = 0
     """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None
@@ -194,7 +198,7 @@ def run_documents(
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
         alone = len(jobs) == 1 and not left_out
         options = {"glossary": task.glossary, "options": task.options}
-        work = DocumentWork(translator, request, journal, listener, task.max_chars, options, alone)
+        work = DocumentWork(translator, request, journal, listener, task.max_chars, options, alone, task.force)
         files = work.run(jobs, admit)
         review = write_review(output, journal, request)
     return DocumentsResult(
@@ -202,8 +206,10 @@ def run_documents(
         tuple(work.failures),
         sum(file.units for file in files),
         sum(file.flagged for file in files),
+        sum(file.doubtful for file in files),
         time.monotonic() - started,
         sum(file.units_kept for file in files),
+        sum(file.units_replaced for file in files),
         work.from_memory,
         review,
         tuple(left_out),

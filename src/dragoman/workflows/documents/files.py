@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.documents.formats import Kind, kind_of
+from dragoman.documents.formats import Kind, kind_of, refuse_other_content
 from dragoman.errors import ConfigError, DataError, DragomanError, counted
 from dragoman.text.words.language import primary_language
 
@@ -46,7 +46,10 @@ def find_sources(files: Sequence[Path], output: Path | None) -> tuple[list[Sourc
             continue
         for found in _files_below(path, output):
             try:
-                sources.append(Source(found, kind_of(found), found.relative_to(path)))
+                kind = kind_of(found)
+                if kind.signs:  # a name that other files have too
+                    refuse_other_content(found, kind)
+                sources.append(Source(found, kind, found.relative_to(path)))
             except DataError:
                 others.append(found)
     if not sources:
@@ -89,11 +92,14 @@ def target_of(source: Source, output: Path | None, in_folder: bool, languages: t
     """The file for the translation of a document. Raises ConfigError if its name is of another format."""
     if output is None:
         return source.path.with_name(name_in_language(source, *languages))
-    target = output / source.name if in_folder else output
+    becomes = source.kind.becomes
+    target = output / (source.name.with_suffix(becomes[0]) if becomes else source.name) if in_folder else output
     try:
-        same = kind_of(target) == source.kind
+        same = target.suffix.lower() in becomes if becomes else kind_of(target) == source.kind
     except DataError:
         same = False
+    if becomes and not same:
+        raise ConfigError(f"{target}: a {source.kind.name} is written as {' or '.join(becomes)}; name the output so")
     if not same:
         end = source.kind.suffixes[0]
         raise ConfigError(f"{target}: {source.path.name} stays {source.kind.name}; give the output a name with {end}")
@@ -104,7 +110,7 @@ def name_in_language(source: Source, language: str, target: str) -> str:
     """The file name with the target language: `report.ko.docx`, `app_ko.arb` from `app_en.arb`."""
     name = source.path.name
     end = max((len(s) for s in source.kind.suffixes if name.lower().endswith(s)), default=0)
-    stem, suffix = name[: len(name) - end], name[len(name) - end :]
+    stem, suffix = name[: len(name) - end], next(iter(source.kind.becomes), name[len(name) - end :])
     if not stem.strip("."):  # the whole name is the suffix: strings.xml
         stem, suffix = source.path.stem, source.path.suffix
     ending = re.search(r"(?<=[._-])[A-Za-z]{2,3}$", stem)

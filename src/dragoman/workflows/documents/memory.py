@@ -24,7 +24,7 @@ from dragoman.documents.xml.text import writable
 from dragoman.errors import ConfigError, DataError, check_type, checked_path
 from dragoman.memory import Memory, MemoryMatch, MemoryUnit, contents
 from dragoman.memory.keys import similarity
-from dragoman.system.files import atomic_file
+from dragoman.system.files import atomic_file, refuse_existing
 from dragoman.text.words.language import primary_language
 from dragoman.version import __version__
 from dragoman.workflows.data.convert import BILINGUAL, bilingual_pairs
@@ -150,8 +150,8 @@ def export_memory(
     path, output = _database(memory), checked_path("output", output)
     if output.suffix not in (".tmx", ".tsv"):
         raise ConfigError(f"{output}: units are written as .tmx or .tsv; give it that name")
-    if output.exists() and not force:
-        raise ConfigError(f"{output}: already exists; --force replaces it")
+    if not force:
+        refuse_existing([output])
     pairs = [(one.source, one.target) for one in contents(path)]
     if source is None or target is None:
         if len(pairs) != 1:

@@ -16,7 +16,7 @@ from typing import Any
 from dragoman.documents import DocumentOptions
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
-from dragoman.system.pages import content_policy, fill, in_languages, labels, static, visible
+from dragoman.system.pages import content_policy, fill, in_languages, labels, refuse_other_file, static, visible
 from dragoman.workflows.documents.journal import FlaggedUnit, Journal
 
 COLUMNS = ("file", "location", "source", "translation", "why")
@@ -35,10 +35,12 @@ def review_files(output: Path) -> tuple[Path, Path]:
 
 
 def refuse_review(output: Path, *, force: bool) -> None:
-    """Raise ConfigError if the table would replace a file that is none."""
-    table, _ = review_files(output)
+    """Raise ConfigError if the table or the page would replace a file that is none."""
+    table, page = review_files(output)
     if not force and table.exists() and not _is_review(table):
         raise ConfigError(f"{table}: already exists and is no table of an earlier translation; --force replaces it")
+    if not force:
+        refuse_other_file(page, "--force replaces it")
 
 
 def write_review(output: Path, journal: Journal, request: DocumentOptions) -> Path | None:

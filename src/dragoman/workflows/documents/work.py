@@ -4,25 +4,30 @@ The windows go over the borders of documents. A document is written once its las
 before it gets its name.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dragoman.control.inline.inline import InlineTranslation
 from dragoman.control.search.request import price_of
 from dragoman.documents import Document, DocumentOptions, Unit
-from dragoman.documents.formats import load, read_document
+from dragoman.documents.core.splice import UnreadableTranslation
+from dragoman.documents.formats import read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
-from dragoman.translation import Translation
+from dragoman.translation import NO_FAULTS, Translation
 from dragoman.translator import Translator
-from dragoman.workflows.documents.check import check_written
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
+from dragoman.workflows.documents.languages import other_language, refuse_other_language
+from dragoman.workflows.documents.writing import write_checked, write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
 # Texts translated together at first; twice as many each time, up to WINDOW.
@@ -39,11 +44,22 @@ class TranslatedDocument:
     target: Path
     units: int
     flagged: int
+    """Units that a person should look at."""
+    doubtful: int = 0
+    """Of them, those that have no fault but are probably wrong."""
     characters: int = 0
     """Of the source: those of all its units."""
     units_kept: int = 0
     """Units whose earlier translation was kept (`update`)."""
+    units_replaced: int = 0
+    """Units of which the document had a translation, and has another now."""
 
+
+# Why a text stays in the language of the source: kind and text of the warning.
+STAYS = ("format", "not translated, because the file could not be read again with this translation")
+WORDLESS = ("empty", "the translation has no words")
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 # Size and time of a file.
 FileState = tuple[int, int]
@@ -78,12 +94,13 @@ class DocumentWork:
         max_chars: int | None,
         options: Mapping[str, Any],
         alone: bool,
+        force: bool = False,
     ) -> None:
         self.translator, self.request, self.journal, self.listener = translator, request, journal, listener
-        self.max_chars, self.options, self.alone = max_chars, options, alone
+        self.max_chars, self.options, self.alone, self.force = max_chars, options, alone, force
         self.failures: list[Failure] = []
         self.files: list[TranslatedDocument] = []
-        self._scripts = scripts_of_language(request.source), scripts_of_language(request.target)
+        self._scripts = scripts_of_language(request.source)
         self._window: dict[bytes, Unit] = {}
         self._size, self._characters = FIRST_WINDOW, 0
         self._seen = self._total = self._bytes = 0
@@ -141,9 +158,11 @@ class DocumentWork:
             for unit in document.units:
                 job.units += 1
                 job.characters += len(unit.source.text)
-                translatable += is_translatable(unit, *self._scripts)
+                translatable += is_translatable(unit, self._scripts)
             if not translatable and not self.request.update:
-                raise DataError(f"{path}: there is nothing to translate in it")
+                raise DataError(f"{path}: there is nothing to translate in it{self._letters(document)}")
+            if not self.force:
+                refuse_other_language(path, document.units, self.request.source, self.request.target)
         except (DragomanError, OSError) as error:
             self._fail(job, error)
             return False
@@ -153,6 +172,11 @@ class DocumentWork:
         if self._budget is not None and self._bytes > self._budget:
             job.document = None  # it is parsed again when its turn comes
         return True
+
+    def _letters(self, document: Document) -> str:
+        """The letters of a document that has nothing to translate, if it has letters."""
+        other = other_language(document.units, self.request.source, "und")
+        return f": the texts are in {other}, the model reads {self.request.source}" if other else ""
 
     def _units(self, job: DocumentJob) -> Iterator[Unit]:
         """The units of a document; an error is that of the document."""
@@ -175,7 +199,7 @@ class DocumentWork:
     def _take(self, unit: Unit, earlier: InlineText | None) -> None:
         """Put a unit into the window, unless its text is translated or waits there already."""
         self._seen += 1
-        if earlier is None and is_translatable(unit, *self._scripts):
+        if earlier is None and is_translatable(unit, self._scripts):
             key = key_of(unit, self._limit(unit))
             if key not in self._window and not self.journal.has(key):
                 self._window[key] = unit
@@ -195,7 +219,7 @@ class DocumentWork:
                 **self.options,
             )
             self.from_memory += sum(one.translation.match is not None for one in found)
-            finished = (Finished(one.inline, _why(one.translation)) for one in found)
+            finished = map(_finished, found)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0
             self._size = min(2 * self._size, WINDOW)
@@ -208,7 +232,7 @@ class DocumentWork:
                 yield unit, Finished(earlier)
             else:
                 key = key_of(unit, self._limit(unit))
-                finished = self.journal.get(key) if is_translatable(unit, *self._scripts) else None
+                finished = self.journal.get(key) if is_translatable(unit, self._scripts) else None
                 yield unit, finished or Finished(unit.source)
 
     def _write(self, job: DocumentJob) -> None:
@@ -217,12 +241,7 @@ class DocumentWork:
         try:
             document = self._open(job)
             with atomic_path(job.target) as path:
-                with path.open("wb") as file:
-                    texts = (found.inline for _, found in self._translations(job, document))
-                    load(source.kind).write(document, texts, self.request, file)
-                if not source.kind.checked:
-                    again = (found.inline for _, found in self._translations(job, document))
-                    check_written(path, source.kind, self.request, document, again)
+                left = self._write_texts(path, job, document)
                 if file_state(source.path) != job.state:
                     raise DataError(f"{source.path}: changed while it was translated; translate it again")
         except (DragomanError, OSError) as error:
@@ -231,19 +250,38 @@ class DocumentWork:
             return
         finally:
             job.document = None
-        rows = list(self._rows(job, document))
+        rows = list(self._rows(job, document, left))
+        replaced = sum(
+            unit.existing is not None and unit.existing.text != finished.inline.text
+            for unit, finished in self._translations(job, document)
+        )
         self.journal.add_file(job.target, rows)
-        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.units_kept)
+        doubtful = sum(all(kind in NO_FAULTS for kind, _ in row.why) for row in rows)
+        sizes = {"characters": job.characters, "units_kept": job.units_kept, "units_replaced": replaced}
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), doubtful, **sizes)
         self.files.append(done)
 
-    def _rows(self, job: DocumentJob, document: Document) -> Iterator[FlaggedUnit]:
-        """What a person should look at: warnings of translations, and remarks of the writer."""
+    def _write_texts(self, path: Path, job: DocumentJob, document: Document) -> Collection[int]:
+        """Write a document; the numbers of the units that stay, because the file would be wrong with them."""
+        texts, request = partial(self._texts, job, document), replace(self.request, suffix=job.target.suffix.lower())
+        try:
+            write_checked(path, job.source.kind, request, document, texts)
+        except UnreadableTranslation:
+            return write_readable(path, job.source.kind, request, document, list(texts()))
+        return ()
+
+    def _texts(self, job: DocumentJob, document: Document) -> Iterator[InlineText]:
+        return (finished.inline for _, finished in self._translations(job, document))
+
+    def _rows(self, job: DocumentJob, document: Document, left: Collection[int]) -> Iterator[FlaggedUnit]:
+        """What a person should look at: warnings of translations, remarks of the writer, the units that were `left`."""
         remarks: dict[str, list[tuple[str, str]]] = {}
         for remark in document.remarks:
             location, _, text = remark.partition(": ")
             remarks.setdefault(location, []).append(("format", text or location))
-        for unit, found in self._translations(job, document):
-            if why := (*found.why, *remarks.pop(unit.location, ())):
+        for number, (unit, found) in enumerate(self._translations(job, document)):
+            stays = (STAYS,) if number in left else ()
+            if why := (*found.why, *stays, *remarks.pop(unit.location, ())):
                 yield FlaggedUnit(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
         for location, texts in remarks.items():
             yield FlaggedUnit(str(job.source.name), location, "", "", tuple(texts))
@@ -268,18 +306,25 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         yield unit, found if is_translation else None
 
 
-def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
-    """Whether a unit has letters that are not all in scripts that only the target is written in."""
-    shares = script_shares(_visible(unit.source))
-    return bool(shares) and not (source and target and shares.keys() <= target - source)
+def is_translatable(unit: Unit, source: frozenset[str]) -> bool:
+    """Whether a unit has a word, and a letter of a script that the source is written in, or of an unknown one.
+
+    One letter alone, such as the name of a column, is no word where letters have capitals.
+    """
+    text = unit.source.visible
+    scripts = script_shares(text).keys()
+    if not scripts or (source and not scripts & {*source, "Zyyy"}):
+        return False
+    return any(len(word) > 1 or word.lower() == word.upper() for word in _WORD.findall(text))
 
 
-def _visible(inline: InlineText) -> str:
-    parts, at = [], 0
-    for begin, end in inline.protected:
-        parts.append(inline.text[at:begin])
-        at = end
-    return " ".join([*parts, inline.text[at:]])
+def _finished(result: InlineTranslation) -> Finished:
+    """A translation with its warnings, one more if the model left nothing but what is copied."""
+    why = _why(result.translation)
+    from_memory = result.translation.match is not None
+    return Finished(
+        result.inline, why if from_memory or any(map(str.isalnum, result.inline.visible)) else (*why, WORDLESS)
+    )
 
 
 def _why(translation: Translation) -> tuple[tuple[str, str], ...]:

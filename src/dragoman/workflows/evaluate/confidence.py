@@ -1,7 +1,7 @@
 """The confidence of a model: learned from pairs that it was not trained on, and written into its bundle and card."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -9,18 +9,22 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import add_files, open_bundle
+from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.config import DecodeConfig
 from dragoman.control.confidence.calibration import BINS, FOLDS
-from dragoman.control.confidence.confidence import ACCEPT, NAME, Confidence, Fitted, draw, learn_confidence
-from dragoman.data.corpus.corpus import read_pairs
-from dragoman.errors import ConfigError
+from dragoman.control.confidence.confidence import NAME, Confidence, Fitted, draw
+from dragoman.control.confidence.learning import ACCEPT, learn_confidence, learn_from_judgements
+from dragoman.data.corpus.corpus import read_lines, read_pairs
+from dragoman.errors import ConfigError, DataError
 from dragoman.installed import changeable_model
 from dragoman.text.words.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.listener import Listener, Listeners
+
+JUDGEMENTS = ("usable", "partly", "wrong")
+"""What a person says of a translation: the first is accepted."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,51 @@ def learn_model_confidence(
     bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
     pairs = [(pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), lines)]
     learned = calibrate(Translator.of_bundle(bundle), pairs, accept=accept, samples=samples, listener=listener)
+    return _written(bundle, learned)
+
+
+def learn_judged_confidence(
+    model: str | PathLike[str],
+    judged: str | PathLike[str],
+    *,
+    listeners: Iterable[Listener] = (),
+) -> ConfidenceResult:
+    """Learn the confidence of the bundle `model` from what people judged, and below which confidence a translation is
+    to be called doubtful; write both into the bundle.
+
+    `judged` is a TSV file: source, translation, judgement (JUDGEMENTS). Its translations are the model's own; lines of
+    which the model makes another translation are left out. Raises DataError if too few are left.
+    """
+    bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
+    rows = list(_judgements(Path(judged)))
+    translator = Translator.of_bundle(bundle).to(texts=[source for source, _, _ in rows])
+    options = translator.options.model_copy(update={"confidence": False, "doubtful": False, "n_best": 1})
+    translations = translator.stream([source for source, _, _ in rows], options=options)
+    judgements = [
+        (translation, usable)
+        for translation, (_, text, usable) in zip(translations, rows, strict=True)
+        if translation.text == text and text.strip()
+    ]
+    if others := len(rows) - len(judgements):
+        listener.notice(f"{others:,} of {len(rows):,} judgements are of translations that the model does not make now")
+    learned = learn_from_judgements([row[0] for row in judgements], [row[1] for row in judgements])
+    return _written(bundle, learned)
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, bool]]:
+    """Source, translation, and whether it is usable."""
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) != 3 or columns[2] not in JUDGEMENTS:
+            raise DataError(
+                f"{path}:{number}: not a judgement; each line is SOURCE, TRANSLATION and one of "
+                f"{', '.join(JUDGEMENTS)}, with tabs between"
+            )
+        yield columns[0], columns[1], columns[2] == JUDGEMENTS[0]
+
+
+def _written(bundle: Bundle, learned: Confidence) -> ConfidenceResult:
+    """Write what was learned into the bundle and its card."""
     files = {NAME: learned.text()}
     if (card := bundle.folder / "README.md").name in bundle.manifest["files"]:
         files[card.name] = with_section(card.read_text(encoding="utf-8"), confidence_section(learned))
@@ -94,6 +143,8 @@ def confidence_facts(learned: Confidence) -> dict[str, Any]:
     measured = {"plain": asdict(learned.plain.calibration)}
     if learned.sampled:
         measured["sampled"] = asdict(learned.sampled.calibration)
+    if learned.doubts:
+        measured["doubtful"] = {"limit": learned.doubtful, **asdict(learned.doubts)}
     return {"accept": learned.accept, "lines": learned.lines, "accepted": learned.accepted, "measured": measured}
 
 
@@ -112,18 +163,34 @@ def confidence_section(learned: Confidence) -> str:
     rows = [("log P and lengths", learned.plain)]
     if learned.sampled:
         rows.append((f"with the agreement of {learned.samples} samples", learned.sampled))
-    share = 100 * learned.accepted
+    share = f"{100 * learned.accepted:.1f} %"
+    if learned.accept:
+        origin = f"""\
+No person judged the lines that it was learned from. "Accepted" is a proxy: sentence-level chrF of at least
+{learned.accept:g} against the reference. Lines: {learned.lines:,} of the validation text, {share} accepted;
+measured by {FOLDS}-fold cross-validation, with {BINS} bins."""
+    else:
+        origin = f"""\
+It was learned from {learned.lines:,} translations that were judged, {share} of them usable; measured by {FOLDS}-fold
+cross-validation, with {BINS} bins."""
     return f"""\
 With `translate --confidence` each translation has a confidence: the probability that a person would accept it.
-No person judged the lines that it was learned from. "Accepted" is a proxy: sentence-level chrF of at least
-{learned.accept:g} against the reference. Lines: {learned.lines:,} of the validation text, {share:.1f} % accepted;
-measured by {FOLDS}-fold cross-validation, with {BINS} bins.
+{origin}
 
 | features | expected calibration error | Brier score | area under the ROC curve |
 | --- | --- | --- | --- |
 {"".join(_confidence_row(name, fitted) for name, fitted in rows)}
-It holds for text like the validation text.
+{_doubts(learned)}It holds for text like that which it was learned from.
 """
+
+
+def _doubts(learned: Confidence) -> str:
+    if not (doubts := learned.doubts):
+        return ""
+    return (
+        f"A translation below {learned.doubtful:.2f} has the warning `doubtful`: {doubts.lines:,} of these lines, of\n"
+        f"which {100 * doubts.wrong:.0f} % were not usable; of the others, {100 * doubts.others_wrong:.0f} %.\n"
+    )
 
 
 def _confidence_row(name: str, fitted: Fitted) -> str:

@@ -15,18 +15,20 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.bundle import Bundle, add_files, open_bundle, update_bundle
 from dragoman.bundled import bundled_folder
 from dragoman.config import CorpusConfig
 from dragoman.config.sections.project import is_name
 from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
 from dragoman.installed import models_folder
 from dragoman.installed.opening import open_model
-from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder
+from dragoman.shortlist.file import NAME as SHORTLIST
+from dragoman.system.files import folder_next_to, locked, refuse_existing, refuse_unwritable_folder
+from dragoman.system.pages import refuse_other_file
 from dragoman.text.words.normalise import normalise
-from dragoman.translator import Translator
+from dragoman.translator import GLOSSARY, Translator
 from dragoman.workflows.data.check import corpus_of
-from dragoman.workflows.data.check_page import kind_name, refuse_other_file
+from dragoman.workflows.data.check_page import kind_name
 from dragoman.workflows.improve.check import ImproveResult, compare_versions, require_kept
 from dragoman.workflows.improve.corrections import Corrections, read_corrections
 from dragoman.workflows.improve.page import card_section, write_page
@@ -44,8 +46,7 @@ def next_version(bundle: Bundle, output: Path | None = None) -> tuple[Path, str]
     """
     own = str(bundle.config.project.name)
     if output is not None:
-        if output.exists():
-            raise ConfigError(f"{output}: already exists; choose another folder with -o")
+        refuse_existing([output], "choose another folder with -o")
         return output, output.name if is_name(output.name) else own
     folder = bundle.folder.absolute()
     parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
@@ -166,6 +167,7 @@ def _improve(work: _Work) -> ImproveResult:
         work.folder, bundle, base, work.name, texts, learned_text, len(learned), work.overrides
     )
     trained = train(config, user_keys=user_keys, overrides=work.overrides, listeners=listener.listeners)
+    carry_over(bundle, open_bundle(trained.model_path), listener)  # before the export, which has a shortlist's file
     made = _exported(trained.model_path, listener)
     after = _translator(made)
     compared = compare_versions(bundle, (before, after), texts.test, learned, held_out, listener)
@@ -175,6 +177,27 @@ def _improve(work: _Work) -> ImproveResult:
     )
     _publish(made, work, result)
     return result
+
+
+def carry_over(before: Bundle, version: Bundle, listener: Listeners) -> None:
+    """Add the glossary and the shortlist that are attached to `before`, if any, to the new `version` of it.
+
+    A shortlist names pieces: with other pieces than those it was learned for it is left out, with a warning.
+    """
+    attached = {name for name in (GLOSSARY, SHORTLIST) if name in before.manifest["files"]}
+    if SHORTLIST in attached and version.tokenizer.sha256 != before.tokenizer.sha256:
+        attached.remove(SHORTLIST)
+        listener.on_warning(
+            f"{before.folder}: its shortlist is of other pieces than the new version's; "
+            "`dragoman model shortlist` learns one"
+        )
+    if not attached:
+        return
+    files = {name: (before.folder / name).read_bytes().decode("utf-8") for name in attached}
+    learned = before.manifest.get("shortlist") if SHORTLIST in attached else None
+    facts = {"shortlist": learned} if learned else {}
+    add_files(version, files, facts)
+    listener.notice(f"the new version has the {' and the '.join(sorted(Path(name).stem for name in attached))}")
 
 
 def _exported(folder: Path, listener: Listeners) -> Bundle:

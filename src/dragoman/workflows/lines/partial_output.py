@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.errors import ConfigError, DataError, ResumeError, counted
-from dragoman.system.files import lock_open_file, open_in_place, refuse_unwritable_file, storage_error
+from dragoman.errors import DataError, ResumeError, counted
+from dragoman.system.files import lock_open_file, open_in_place, refuse_existing, refuse_unwritable_file, storage_error
 from dragoman.workflows.journal import (
     ResumableWork,
     as_stored,
@@ -115,7 +115,7 @@ def _record_of(work: ResumableWork) -> Path:
     return work.partial.with_name(f"{work.partial.name}.json")
 
 
-def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
+def refuse_taken(output: Path, *, resume: bool, force: bool) -> None:
     """Raise ConfigError if `output` or an unfinished one exists and neither flag says what to do with it."""
     work = _work(output)
     output, partial, record = work.output, work.partial, _record_of(work)
@@ -124,8 +124,8 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
             raise foreign_file_error(path)
     lines = _last(record)[0].lines if partial.exists() else 0
     work.refuse_interrupted(lines, resume=resume, force=force)
-    if output.exists() and not (force or (resume and lines and _header(record)["replaces"])):
-        raise ConfigError(f"{output}: already exists; --force replaces it")
+    if not (force or (resume and lines and _header(record)["replaces"])):
+        refuse_existing([output])
     refuse_unwritable_file(output)
 
 
@@ -144,7 +144,7 @@ def partial_output(
     is kept of a block that has written nothing. `started_with` is what must be the same then, by name. Raises
     ConfigError, DataError, and DragomanError if writing fails.
     """
-    refuse_existing(output, resume=resume, force=force)
+    refuse_taken(output, resume=resume, force=force)
     work = _work(output)
     try:
         with open_in_place(work.partial) as text, open_in_place(_record_of(work)) as notes:

@@ -38,9 +38,11 @@ class Shard:
     window: int
 
 
-def windows(requests: Iterable[LineRequest], first: int = FIRST_WINDOW) -> Iterator[list[LineRequest]]:
-    """The requests as they are translated together."""
-    return chunks_of(requests, WINDOW, first=first, text=lambda request: request.text)
+def windows(
+    requests: Iterable[LineRequest], first: int = FIRST_WINDOW, waits: Callable[[], bool] = lambda: False
+) -> Iterator[list[LineRequest]]:
+    """The requests as they are translated together; where `waits()`, the next has not come."""
+    return chunks_of(requests, WINDOW, first=first, text=lambda request: request.text, waits=waits)
 
 
 def cut(

@@ -31,7 +31,7 @@ from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.documents.memory import existing_memory
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
-from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, saved_lines
+from dragoman.workflows.lines.partial_output import partial_output, refuse_taken, saved_lines
 from dragoman.workflows.lines.shards import cut, windows
 from dragoman.workflows.lines.work import BundledTranslators, LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -62,7 +62,7 @@ class LinesResult:
     resumed: int
     """Lines of them that an interrupted translation had done."""
     flagged: int
-    """Lines with a warning, of those that were translated now."""
+    """Lines with a warning other than `doubtful`, of those that were translated now."""
     from_memory: int
     """Lines whose translation is from the memory, of those that were translated now."""
     seconds: float
@@ -119,7 +119,7 @@ def translate_file(
         raise ConfigError(f"{target}: a device or a pipe, which cannot be continued; give a file")
     memory_path = None if memory is None else existing_memory(checked_path("memory", memory))
     refuse_input(target, [path, *([memory_path] if memory_path else [])])
-    refuse_existing(target, resume=resume, force=force)
+    refuse_taken(target, resume=resume, force=force)
     listener = Listeners(listeners)
     if isinstance(model, Translator):
         for name, value in {"options": options, "glossary": glossary, "threads": None if ray else threads}.items():
@@ -166,13 +166,15 @@ def translate_lines(
     cluster: RayCluster | None = None,
     saved: int = 0,
     one_by_one: bool = False,
+    waits: Callable[[], bool] = lambda: False,
 ) -> LinesResult:
     """Translate lines and write them; the listener of the `work` receives progress, notices and warnings.
 
     `source` is the file of the lines, if they are those of one: it can be counted, and cut into shards for a `cluster`,
     the next of which begins behind the lines that are `saved`. `identity` is what more must be the same when the work
-    is continued. With `one_by_one`, as for lines that a person types, each is written before the next is read.
-    Raises ConfigError, DataError, and what `Translator.translate` raises.
+    is continued. With `one_by_one`, as for lines that a person types, each is written before the next is read,
+    and what was read is written where `waits()`: the next line has not come. Raises ConfigError, DataError, and what
+    `Translator.translate` raises.
     """
     must_stay = {**_identity(work), **(identity or {})}
     if not (cluster and source):
@@ -180,7 +182,7 @@ def translate_lines(
         if source and source.is_file():  # every line of a JSONL file is checked meanwhile
             total = sum(1 for _ in work.requests(read_lines(source)))
         with open_output(must_stay) as output:
-            return _write(_translated_here(work, lines, output.has, one_by_one), total, output, work)
+            return _write(_translated_here(work, lines, output.has, one_by_one, waits), total, output, work)
     with ray_cluster(cluster.address, cluster.threads or 0) as connected:
         shards = cut(source, work.requests, cluster.shard_lines, saved, work.decide)
         total = sum(shard.lines for shard in shards)
@@ -190,11 +192,15 @@ def translate_lines(
 
 
 def _translated_here(
-    work: LineWork, lines: Iterable[str], has: Callable[[list[str]], bool], one_by_one: bool
+    work: LineWork,
+    lines: Iterable[str],
+    has: Callable[[list[str]], bool],
+    one_by_one: bool,
+    waits: Callable[[], bool],
 ) -> Windows:
     """Growing windows of lines, so that the first soon appear."""
     requests, first = work.requests(lines), 1
-    for window in ([request] for request in requests) if one_by_one else windows(requests):
+    for window in ([request] for request in requests) if one_by_one else windows(requests, waits=waits):
         if not one_by_one:
             work.decide(window)
         raw = [request.line for request in window]

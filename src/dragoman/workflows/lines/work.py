@@ -13,7 +13,7 @@ from dragoman.control.search.request import price_of
 from dragoman.errors import ConfigError
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
-from dragoman.translation import Candidate, Flag, Translation
+from dragoman.translation import NO_FAULTS, Candidate, Flag, Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents.memory import open_memory
 from dragoman.workflows.lines.requests import LineRequest, parse_lines, translate_requests
@@ -59,7 +59,7 @@ class BundledTranslators:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedLines:
-    """The output for some lines: its text, the warnings in order, how many lines have one, how many a memory had."""
+    """The output for some lines: text, warnings in order, how many have a fault, how many are from the memory."""
 
     text: str = ""
     warnings: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ class LineWork:
         return TranslatedLines(
             "".join(render(*row, options, as_json=self.as_json) for row in numbered),
             tuple(text for number, _, translation in numbered for text in warnings(number, translation)),
-            sum(any(True for _ in _flags(translation)) for translation in translations),
+            sum(any(flag.kind not in NO_FAULTS for flag in translation.warnings) for translation in translations),
             sum(translation.match is not None for translation in translations),
         )
 

@@ -4,24 +4,30 @@ The weights of int8 are those that CTranslate2 computes with, not those that wer
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.bundle import WEIGHTS, Bundle, add_files, open_bundle, update_bundle
 from dragoman.config import ModelConfig
 from dragoman.config.file import dump_config, portable
 from dragoman.engine.load import load_engine
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ModelError
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text, read_golden
 from dragoman.importing.opennmt.ctranslate2 import model_shape
 from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import Renumbering
-from dragoman.model.weights import save_tensors
-from dragoman.system.files import folder_next_to, refuse_unwritable_folder
+from dragoman.model.weights import save_tensors, use_weights
+from dragoman.system.files import folder_next_to, refuse_existing, refuse_unwritable_folder
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dragoman.model.parts.network import EncoderDecoder
 
 # The keys of [model] that the files of the network decide.
 FOUND = ("output_bias", "position_base", "first_position")
@@ -35,21 +41,10 @@ def write_dequantised(bundle: Bundle, output: Path) -> Bundle:
     The PyTorch engine translates the golden sentences again. Raises ConfigError if `output` exists, ModelError if the
     network is not one of ours, or PyTorch is missing.
     """
-    if output.exists():
-        raise ConfigError(f"{output}: already exists; remove it, or choose another folder")
+    refuse_existing([output], "remove it, or choose another folder")
     refuse_unwritable_folder(output)
     export = bundle.exports[-1]
-    folder = read_ct2_folder(export)
-    if not model_shape(folder)[1]:
-        raise ModelError(f"{bundle.folder}: an architecture that Dragoman's network has no options for; train another")
-    try:
-        from dragoman.importing.opennmt.weights import weights_of
-    except ImportError:
-        raise ModelError(f'{bundle.folder}: training from it needs `pip install "dragoman[train]"`') from None
-    source, target = _rows(folder, bundle.tokenizer, "source"), _rows(folder, bundle.tokenizer, "target")
-    assert isinstance(bundle.config.model, ModelConfig), "CTranslate2 runs Transformers alone"
-    shape, tensors = weights_of(folder, bundle.config.model, source, target)
-    changed = {key: getattr(shape, key) for key in FOUND}
+    changed, tensors = _weights(bundle)
     with folder_next_to(output) as temporary:
         made = temporary / "model"
         with update_bundle(bundle, made, {"architecture": "transformer", "dequantised": export.name}) as partial:
@@ -61,6 +56,39 @@ def write_dequantised(bundle: Bundle, output: Path) -> Bundle:
         _add_golden(open_bundle(made), read_golden(bundle.folder, bundle.tokenizer))
         made.rename(output)
     return open_bundle(output)
+
+
+def dequantised(bundle: Bundle) -> tuple[Bundle, "EncoderDecoder"]:
+    """`bundle` and its network in evaluation mode: of an export, with the weights that CTranslate2 computes with.
+
+    Nothing is written. Raises ModelError if the network is not one of ours, or PyTorch is missing.
+    """
+    if bundle.has_weights or not bundle.exports:
+        return bundle, bundle.load_model()
+    changed, tensors = _weights(bundle)
+    from dragoman.model.build import build_network
+    from dragoman.model.parts.device import without_values
+
+    config = bundle.config.model_copy(update={"model": bundle.config.model.model_copy(update=changed)})
+    with without_values():
+        network = build_network(config.model, len(bundle.tokenizer.source), len(bundle.tokenizer.target))
+    use_weights(network, {name: tensors[name].float() for name, _ in network.named_parameters()})
+    return replace(bundle, config=config), network.eval()
+
+
+def _weights(bundle: Bundle) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
+    """The keys of [model] that the most precise export decides, and its weights by their names. Raises ModelError."""
+    folder = read_ct2_folder(bundle.exports[-1])
+    if not model_shape(folder)[1]:
+        raise ModelError(f"{bundle.folder}: an architecture that Dragoman's network has no options for; train another")
+    try:
+        from dragoman.importing.opennmt.weights import weights_of
+    except ImportError:
+        raise ModelError(f'{bundle.folder}: computing with it needs `pip install "dragoman[train]"`') from None
+    source, target = _rows(folder, bundle.tokenizer, "source"), _rows(folder, bundle.tokenizer, "target")
+    assert isinstance(bundle.config.model, ModelConfig), "CTranslate2 runs Transformers alone"
+    shape, tensors = weights_of(folder, bundle.config.model, source, target)
+    return {key: getattr(shape, key) for key in FOUND}, tensors
 
 
 def _texts(bundle: Bundle, changed: dict[str, Any], export: str) -> dict[str, str]:

@@ -1,11 +1,12 @@
-"""Export to CTranslate2: convert a bundle's network, verify it against the reference, write it into a bundle."""
+"""Export to CTranslate2: convert a bundle's network, verify it against the reference, write it into a bundle; or to a
+page (`workflows.models.html`)."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig, DecodeConfig
@@ -17,7 +18,7 @@ from dragoman.errors import ConfigError, ModelError, QualityError, checked_path,
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
-from dragoman.installed.opening import open_models
+from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.system.files import folder_next_to, refuse_unwritable_folder
 from dragoman.text.terms.symbols import Symbols, restore
@@ -26,6 +27,7 @@ from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.evaluate.held_out import HeldOutText, held_out_by_pair
 from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.html import PageResult, export_page
 from dragoman.workflows.models.merge import write_merged
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
@@ -49,29 +51,89 @@ class ExportResult:
     """How the network in the chosen quantization compares; for float32 the same as `float32`."""
 
 
+@overload
 def export(
-    model: str | PathLike[str],
+    model: ModelPath | Sequence[ModelPath],
+    *,
+    to: Literal["html"],
+    output: str | PathLike[str],
+    quantization: str | None = None,
+    force: bool = False,
+    base: ModelPath | None = None,
+    listeners: Iterable[Listener] = (),
+) -> PageResult: ...
+@overload
+def export(
+    model: ModelPath,
     source: str | PathLike[str] | None = None,
     reference: str | PathLike[str] | None = None,
     *,
-    quantization: str = "int8",
+    to: Literal["ctranslate2"] = "ctranslate2",
+    quantization: str | None = None,
     output: str | PathLike[str] | None = None,
     options: Mapping[str, Any] | None = None,
     lines: int = 1000,
     force: bool = False,
     languages: str = "",
-    base: str | PathLike[str] | None = None,
+    base: ModelPath | None = None,
     listeners: Iterable[Listener] = (),
-) -> ExportResult:
-    """Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
+) -> ExportResult: ...
+def export(
+    model: ModelPath | Sequence[ModelPath],
+    source: str | PathLike[str] | None = None,
+    reference: str | PathLike[str] | None = None,
+    *,
+    to: str = "ctranslate2",
+    quantization: str | None = None,
+    output: str | PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    lines: int = 1000,
+    force: bool = False,
+    languages: str = "",
+    base: ModelPath | None = None,
+    listeners: Iterable[Listener] = (),
+) -> ExportResult | PageResult:
+    """Export `model` to CTranslate2, or with `to="html"` one or more models to a page (`export_page`).
+
+    Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
 
     It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run,
-    and `options`, keys of [decode]. `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes
-    into a new bundle without the training weights; that of an adapter always does, merged with its base model, which
-    `base` names if it is not where it was. In a model of several pairs of languages `languages` is that of the text,
-    such as `ko-en`. An existing export is replaced only with `force`. Raises
+    and `options`, keys of [decode]. `quantization` is int8 unless given, int8_bfloat16 or float32. With `output` the
+    export goes into a new bundle without the training weights; that of an adapter always does, merged with its base
+    model, which `base` names if it is not where it was. In a model of several pairs of languages `languages` is that of
+    the text, such as `ko-en`. An existing export is replaced only with `force`. Raises
     QualityError if the export translates worse than the model; nothing is written then.
     """
+    several = [model] if isinstance(model, str | PathLike) else [*model]
+    if to == "html":
+        if output is None:
+            raise ConfigError("output: name the file of the page, such as translator.html")
+        if source is not None or options or languages:
+            raise ConfigError("source, options, languages: a page is not verified on text; leave them out")
+        return export_page(several, output, numbers=quantization, force=force, base=base, listeners=listeners)
+    if to != "ctranslate2":
+        raise ConfigError(f"to {to}: choose one of ctranslate2, html")
+    if len(several) != 1:
+        raise ConfigError("model: only a page has several; export one after the other")
+    return _to_ctranslate2(
+        several[0], source, reference, quantization or "int8", output, options or {}, lines, force, languages, base,
+        Listeners(listeners),
+    )  # fmt: skip
+
+
+def _to_ctranslate2(
+    model: ModelPath,
+    source: str | PathLike[str] | None,
+    reference: str | PathLike[str] | None,
+    quantization: str,
+    output: str | PathLike[str] | None,
+    options: Mapping[str, Any],
+    lines: int,
+    force: bool,
+    languages: str,
+    base: ModelPath | None,
+    listener: Listeners,
+) -> ExportResult:
     if quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     (bundle,) = open_models([model], base)
@@ -84,7 +146,7 @@ def export(
     if bundle.base and output is None:
         raise ConfigError(f"{bundle.folder}: an adapter, whose export is a whole model; give its folder with -o")
     target = bundle.folder if output is None else checked_path("output", output)
-    search = build_section(bundle.config.decode, options or {}, "decode")
+    search = build_section(bundle.config.decode, options, "decode")
     name, separate = f"ct2-{quantization}", output is not None
     _refuse_existing(bundle, target, name, separate, force)
     corpus = corpus_of(source, reference).model_copy(update={"languages": languages}) if source else None
@@ -101,7 +163,6 @@ def export(
     shortlist = Shortlist.of_bundle(bundle)
     candidates = shortlist.candidates if shortlist else None
     exact = TorchEngine(network, torch.device("cpu"), shortlist=candidates)
-    listener = Listeners(listeners)
     with folder_next_to(target) as temporary:
         folders = {kind: temporary / f"ct2-{kind}" for kind in dict.fromkeys(("float32", quantization))}
         for kind, folder in folders.items():

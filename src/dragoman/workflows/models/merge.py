@@ -5,9 +5,9 @@ from pathlib import Path
 
 from dragoman.adapter import ADAPTER
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.errors import ConfigError, ModelError, checked_path
+from dragoman.errors import ModelError, checked_path
 from dragoman.installed.opening import open_model
-from dragoman.system.files import refuse_unwritable_folder
+from dragoman.system.files import refuse_existing, refuse_unwritable_folder
 
 # What is of the adapter and not of the whole model: facts of bundle.json, and files.
 OWN_FACTS = {"format", "name", "languages", "architecture", "parameters", "files", "kind", "adapter", "base"}
@@ -25,8 +25,7 @@ def merge_adapter(
     bundle, target = open_model(model, base), checked_path("output", output)
     if not bundle.base:
         raise ModelError(f"{bundle.folder}: a whole model, with nothing to merge; give the folder of an adapter")
-    if target.exists():
-        raise ConfigError(f"{target}: already exists; choose another folder")
+    refuse_existing([target], "choose another folder")
     refuse_unwritable_folder(target)
     write_merged(bundle, target)
     return target

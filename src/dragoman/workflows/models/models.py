@@ -27,6 +27,7 @@ from dragoman.system.files import (
     atomic_file,
     atomic_folder,
     is_special,
+    refuse_existing,
     refuse_unwritable_folder,
     remove_folder,
     sha256,
@@ -126,8 +127,8 @@ def pack_model(
     (bundle,) = open_models([model], base)
     if str(path) == "-" or is_special(path):
         raise ConfigError(f"{path}: a packed model is a file; give its name, e.g. {bundle.manifest['name']}{PACKED}")
-    if path.exists() and not force and not path.is_dir():
-        raise ConfigError(f"{path}: already exists; --force replaces it")
+    if not force and not path.is_dir():  # writing will tell that it is one
+        refuse_existing([path])
     with atomic_file(path) as file:
         write_packed(bundle, file, weights)
     return PackResult(path, str(bundle.manifest["name"]), path.stat().st_size, sha256(path))

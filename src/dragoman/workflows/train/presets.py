@@ -20,7 +20,7 @@ from dragoman.model.build import build_network
 from dragoman.model.parts.device import pick_device, without_values
 from dragoman.text.tokens.tokenizer import Tokenizer, usual_size
 from dragoman.training.estimate.estimate import Estimate
-from dragoman.training.estimate.trial import StepTrial, flops_of, synthetic, time_updates
+from dragoman.training.estimate.trial import StepTrial, flops_of, time_updates
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.precision import choose_precision
@@ -139,8 +139,7 @@ def _trial(
     train = config.train.model_copy(update={"compile": False, "objective": "likelihood"})
     gradient = GradientAccumulator(model, train, ProcessGroup(), device)
     if train.precision == "auto":
-        batch = synthetic(workload.batches[0], vocab)
-        gradient.precision = choose_precision(model, [batch], device, train.label_smoothing)[0]
+        gradient.precision = choose_precision(model, device)[0]
     return time_updates(gradient, model, workload, BUDGET)
 
 

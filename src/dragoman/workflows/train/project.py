@@ -16,7 +16,7 @@ from dragoman.config.templates import FINE_TUNING, FROM_SCRATCH
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, DragomanError, check_type, checked_path
 from dragoman.installed.opening import open_model
-from dragoman.system.files import storage_error, write_text_atomically
+from dragoman.system.files import refuse_existing, storage_error, write_text_atomically
 from dragoman.workflows.data.check import corpus_of, split_data
 from dragoman.workflows.models.dequantise import write_dequantised
 
@@ -27,6 +27,7 @@ PEAK, PEAK_WARMUP = 0.2, 4000
 LORA_RATE = 10
 # Up to how many pairs text counts as little: smaller updates and more dropout.
 LITTLE = 20_000
+EDIT_IT = "edit it, or choose another name"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def init_project(
     keys: dict[str, object] = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
     keys |= _directions(languages, both_directions) | (_tuning_keys(base, copy, languages, pairs) if base else {})
     if base and copy:
-        _refuse_existing(path)
+        refuse_existing([path], EDIT_IT)
         write_dequantised(base, copy)
     _write(path, (FINE_TUNING if base else FROM_SCRATCH).format(**keys))
     try:
@@ -159,18 +160,13 @@ def _pairs_of(base: Bundle, languages: tuple[str, str]) -> str:
     return f"# What the model translates, and its language tokens.\npairs = [\n{''.join(tables)}]\n"
 
 
-def _refuse_existing(path: Path) -> None:
-    if path.exists():
-        raise ConfigError(f"{path}: already exists; edit it, or choose another name")
-
-
 def _write(path: Path, text: str) -> None:
     """Write the configuration and an empty `data` next to it."""
-    _refuse_existing(path)
+    refuse_existing([path], EDIT_IT)
     try:
         (path.parent / "data").mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise ConfigError(f"{error.filename}: already exists; edit it, or choose another name") from None
+        raise ConfigError(f"{error.filename}: already exists; {EDIT_IT}") from None
     except OSError as error:
         raise storage_error(path, error) from None
     write_text_atomically(path, text)

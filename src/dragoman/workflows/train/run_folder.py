@@ -9,7 +9,7 @@ damaged is named; weights are not given up because of a file next to them.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import differences, dump_config, portable, read_run_config
 from dragoman.config.sizes import is_chosen, with_choices_of
 from dragoman.data.corpus.report import CorpusReport
-from dragoman.errors import ConfigError, DragomanError, ResumeError
+from dragoman.errors import ConfigError, DragomanError, ModelError, ResumeError
 from dragoman.system.files import atomic_folder, locked, storage_error, write_text_atomically
 from dragoman.system.parsing import parse_json
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.resume.checkpoint import (
     RUN_FILES,
+    RunProgress,
     checkpoint,
     checkpoint_steps,
     newest_intact,
@@ -262,9 +263,9 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     try:
         files = saved_run_files(folder) or folder
         overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())[OVERRIDES]]
-        progress = read_progress(folder / "checkpoints", resumable_steps(folder / "checkpoints")[-1])
+        progress = latest_progress(folder / "checkpoints")
         config = read_run_config(files)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, DragomanError):
+    except (OSError, ValueError, KeyError, TypeError, DragomanError):
         return ()  # what is wrong is reported when the run is resumed
     train = config.train
     reached = {
@@ -273,6 +274,15 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     }
     is_free = train.schedule != "linear"
     return tuple(one for one in overrides if not (is_free and reached.get(one.partition("=")[0].strip())))
+
+
+def latest_progress(checkpoints: Path) -> RunProgress:
+    """That of the latest checkpoint whose note can be read. Raises ModelError if there is none."""
+    *earlier, latest = resumable_steps(checkpoints)
+    for step in (latest, *reversed(earlier)):
+        with suppress(ModelError):
+            return read_progress(checkpoints, step)
+    return read_progress(checkpoints, latest)
 
 
 def record_inputs(

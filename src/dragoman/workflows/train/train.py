@@ -7,7 +7,8 @@ OUTPUT/metrics.jsonl              losses and scores over time
 OUTPUT/model/                     the finished bundle
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
@@ -18,6 +19,7 @@ import torch
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import changed_keys, read_config, require_text
+from dragoman.config.sizes import warmup_for
 from dragoman.data.corpus.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, counted
@@ -86,6 +88,8 @@ class TrainResult:
     """What the run was expected to cost when it started or resumed; None if that could not be known."""
     fine_tuning: FineTuningReport | None = None
     """The scores before and after fine-tuning; None without a base model."""
+    doubts: tuple[str, ...] = ()
+    """Why the model is no use yet, by its own loss and scores; empty for one that learned something."""
 
 
 def train(
@@ -160,6 +164,7 @@ def _train(run: Run) -> TrainResult:
     tokenizer = Tokenizer.load(run.folder / "tokenizer", run.config.tokenizer.shared)
     processes = run.group.size
     workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
+    chooses_warmup = run.config.train.warmup == "auto"
     run = with_choices(run, workload)
     refuse_beyond_memory(run.config, run.device, run.group, len(tokenizer.target))
     sources = base_file(run.config, run.base), derived_origin(run.base, run.teacher)
@@ -180,11 +185,63 @@ def _train(run: Run) -> TrainResult:
     estimate = estimate_run(trainer, workload) if run.group.is_main else None
     if estimate:
         run.listener.on_estimate(estimate)
+    if run.config.train.max_minutes and not run.resume:
+        steps = run.group.broadcast(estimate and estimate.steps)
+        run = fit_warmup(run, trainer, steps, chooses_warmup)
+        if run.group.is_main:  # again, as it may be shorter
+            trainer.run_files = record_inputs(run.folder, run.config, *inputs[1:])
     outcome = trainer.fit()
     if not run.group.is_main:
         return TrainResult(run.folder / "model", outcome)
     run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
-    return replace(write_model(run, tokenizer, trainer.final, outcome), estimate=estimate)
+    result = write_model(run, tokenizer, trainer.final, outcome)
+    doubts = tuple(_doubts(result, len(tokenizer.target)))
+    for doubt in doubts:
+        run.listener.on_warning(doubt)
+    return replace(result, estimate=estimate, doubts=doubts)
+
+
+def fit_warmup(run: Run, trainer: Trainer, steps: int | None, chooses: bool) -> Run:
+    """The run whose warm-up ends in time where train.max_minutes ends it after about `steps`; None if that is unknown.
+
+    An `auto` that was chosen for max_steps, where it `chooses`, is chosen again; a number of the user's is warned of.
+    """
+    train = run.config.train
+    if steps is None or steps >= train.total_steps:
+        return run
+    fitting = warmup_for(steps, train.start_from is not None)
+    if not chooses:
+        if train.warmup_steps >= steps:
+            run.listener.on_warning(
+                f"train.warmup: {train.warmup_steps:,} steps, but about {steps:,} fit into train.max_minutes = "
+                f'{train.max_minutes:g}: the learning rate does not reach its peak; set it to "auto"'
+            )
+        return run
+    if fitting >= train.warmup_steps:
+        return run
+    run.listener.notice(
+        f"warmup {fitting:,}, as about {steps:,} steps fit into train.max_minutes={train.max_minutes:g}"
+    )
+    trainer.config = _with_warmup(trainer.config, fitting)
+    return replace(run, config=_with_warmup(run.config, fitting))
+
+
+def _with_warmup(config: RunConfig, steps: int) -> RunConfig:
+    return config.model_copy(update={"train": config.train.model_copy(update={"warmup": steps})})
+
+
+def _doubts(result: TrainResult, vocab: int) -> Iterator[str]:
+    """What shows that a model has learned nothing yet; `vocab` is the number of target pieces."""
+    loss, guessing = result.outcome.loss, math.log(vocab)
+    if loss > guessing:
+        above = f"the validation loss, {loss:.2f}, is above ln V = {guessing:.2f}"
+        yield f"{above}, that of guessing: it learned nothing yet"
+    for score, copied in zip(result.scores[:1], result.copying[:1], strict=False):  # a language model copies nothing
+        if score.value < copied.value:
+            yield (
+                f"{score.name} {score.value:.1f} is below that of copying the source, {copied.value:.1f}: the model "
+                "does not translate yet"
+            )
 
 
 def _metrics_log(run: Run, first_step: int) -> MetricsLog:

@@ -175,4 +175,4 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
 
 def test_a_page_replaces_nothing_but_a_page(dragoman: Any, pair: tuple[Path, Path]) -> None:
     complaint = dragoman("compare", *pair, "-o", pair[1]).refused(2)
-    assert complaint.endswith("exists already and is no HTML page; choose another name for the page")
+    assert complaint.endswith("exists already and is no page that Dragoman wrote; choose another name")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.data.corpus.report import ALARMING, UNUSABLE
+from dragoman.cli.shared.reports import OF_SIDES, is_swapped
+from dragoman.data.corpus.report import ALARMING, UNUSABLE, CorpusReport, wrong_as_a_whole
 from dragoman.data.corpus.rules import RULES
 from dragoman.workflows.data.check_page import LANGUAGES, texts
 
@@ -55,13 +56,43 @@ def test_json_has_every_fault_of_an_unusable_corpus(dragoman: Any, faulty: Path)
     }
 
 
-def test_a_held_out_corpus_that_is_the_training_text_is_a_loud_warning(dragoman: Any, project: Path) -> None:
+def test_a_held_out_corpus_that_is_the_training_text_is_a_failure(dragoman: Any, project: Path) -> None:
     for side in ("en", "de"):
         (project / f"data/valid.{side}").write_bytes((project / f"data/train.{side}").read_bytes())
     result = dragoman("data", "check", project / "run.toml")
-    assert result.code == 0
+    assert result.code == 3
+    assert "Next:" not in result.err
     assert re.search(r"^valid +\d+ +100\.0 % +held-out source in training", result.err, re.MULTILINE)
     assert "Remove these pairs from training" in result.err
+
+
+def test_text_that_is_wrong_as_a_whole_ends_with_the_exit_code_of_bad_data(dragoman: Any, project: Path) -> None:
+    """Each target repeats its source; it can be trained on, and nobody would want to."""
+    (project / "data/train.de").write_bytes((project / "data/train.en").read_bytes())
+    result = dragoman("data", "check", project / "run.toml")
+    assert result.code == 3
+    assert re.search(r"^dragoman: train\[0\]: target repeats the source in \d+\.\d % of its", result.err, re.M)
+    assert "Next:" not in result.err
+
+
+def test_swapped_sides_have_one_remedy() -> None:
+    """To exchange them; no line has to be removed for its language."""
+    report = CorpusReport("train", ("a", "b"), pairs=100)
+    for kind, share in (("swapped", 0.93), ("script", 0.99), ("copies", 0.2)):
+        report.add(kind, int(100 * share), "a:1")
+        report.findings[kind].share = share
+    assert is_swapped(report)
+    assert [kind for kind in OF_SIDES if kind in report.findings] == ["script"]
+    fault = wrong_as_a_whole([report])
+    assert fault
+    assert fault[1] == "swapped"
+
+
+def test_text_of_which_a_few_lines_are_wrong_is_not_wrong_as_a_whole() -> None:
+    report = CorpusReport("train", ("a", "b"), pairs=100)
+    report.add("copies", 20, "a:1")
+    report.findings["copies"].share = 0.2
+    assert wrong_as_a_whole([report]) is None
 
 
 def test_paths_are_shown_relative_to_the_current_folder(
@@ -125,7 +156,7 @@ def test_every_kind_has_a_name_and_a_remedy_in_both_languages() -> None:
 def test_a_page_replaces_no_file_that_is_no_page(dragoman: Any, project: Path, name: str) -> None:
     before = (project / name).read_bytes()
     complaint = dragoman("data", "check", project / "run.toml", "--html", project / name).refused(2)
-    assert f"{name}: exists already and is no HTML page" in " ".join(complaint.split())
+    assert f"{name}: exists already and is no page that Dragoman wrote" in " ".join(complaint.split())
     assert (project / name).read_bytes() == before
     for _ in range(2):  # a page may be written again
         assert dragoman("data", "check", project / "run.toml", "--html", project / "page.html").code == 0

@@ -265,3 +265,29 @@ def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: 
     score = bundle.manifest["robustness"]["score"]
     assert 0 <= score <= 1
     assert f"robustness    {score:.2f}, the share of chrF kept" in dragoman("model", "show", bundle.folder).out
+
+
+def test_judgements_mark_the_doubtful_lines_of_a_model(
+    tmp_path: Path, pairs: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dragoman.cli.main import main
+
+    model = Path(shutil.copytree(HOME / "en-ko", tmp_path / "model"))
+    translations = Translator.load(model).translate([source for source, _ in pairs])
+    middle = sorted(translation.score for translation in translations)[len(pairs) // 2]
+    judged, rest = tmp_path / "judged.tsv", tmp_path / "rest.txt"
+    rows = [(row.source, row.text, "usable" if row.score > middle else "wrong") for row in translations]
+    judged.write_text("".join("\t".join(row) + "\n" for row in [*rows, ("One.", "Two.", "partly")]), encoding="utf-8")
+    assert main(["model", "confidence", "-m", str(model), "--judged", str(judged)]) == 0
+    output = capsys.readouterr()
+    assert "1 of 141 judgements are of translations that the model does not make now" in output.err
+    assert "not usable; of the others" in output.out
+    assert "has the warning `doubtful`" in " ".join((model / "README.md").read_text(encoding="utf-8").split())
+    rest.write_text(min(translations, key=lambda row: row.score).source + "\n", encoding="utf-8")
+    assert main(["translate", "-m", str(model), "-i", str(rest), "--strict"]) == 0
+    assert "line 1: probably wrong: confidence 0." in capsys.readouterr().err
+    assert main(["translate", "-m", str(model), "-i", str(rest), "decode.doubtful=false"]) == 0
+    assert "probably wrong" not in capsys.readouterr().err
+    judged.write_text("a\tb\tgood\n", encoding="utf-8")
+    assert main(["model", "confidence", "-m", str(model), "--judged", str(judged)]) != 0
+    assert f"{judged}:1: not a judgement" in capsys.readouterr().err

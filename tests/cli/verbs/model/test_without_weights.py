@@ -1,5 +1,6 @@
 """A bundle that was imported from CTranslate2: what needs weights says so in one line, everything else works."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,6 @@ def imported(trained: Path, model: Path, tmp_path_factory: pytest.TempPathFactor
 
 Arguments = Callable[[Path, Path], tuple[object, ...]]
 REFUSED: dict[str, Arguments] = {
-    "look": lambda model, data: ("look", "-m", model, "the dog"),
     "export": lambda model, data: ("export", model, "-q", "int8"),
     "shortlist": lambda model, data: ("model", "shortlist", model, data / "train.en", data / "train.de"),
     "torch": lambda model, data: ("translate", "-m", model, "--engine", "torch", "the dog"),
@@ -51,6 +51,12 @@ def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dr
     else:
         assert complaint == f"{imported}: {WHY}"
     assert sorted(project.rglob("*")) == before
+
+
+def test_look_computes_with_the_weights_of_an_export(imported: Path, model: Path, dragoman: Any) -> None:
+    looked, original = (json.loads(dragoman("look", "-m", each, "the dog", "--json").out) for each in (imported, model))
+    assert (looked["translation"], looked["pieces"]) == (original["translation"], original["pieces"])
+    assert looked["log_prob"] == pytest.approx(original["log_prob"], abs=1e-4)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.workflows.train.run_folder import latest_progress
 from suites import cases, covering
 
 MORE = ("train.max_steps=12", "--resume")
@@ -228,3 +229,10 @@ def test_what_validation_says_does_not_depend_on_how_the_finished_model_is_to_se
         scores.append([event["translations"] for event in events if event["event"] == "validation"])
     assert scores[0] == scores[1]
     assert scores[0][0] is not None
+
+
+def test_a_damaged_note_of_progress_does_not_lose_the_keys_of_the_start(run: Path) -> None:
+    """They are read next to the checkpoint before it."""
+    assert latest_progress(run / "checkpoints").step == 8
+    (run / "checkpoints/00000008/training.json").write_text("{", encoding="utf-8")
+    assert latest_progress(run / "checkpoints").step == 4

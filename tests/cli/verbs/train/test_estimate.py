@@ -1,12 +1,16 @@
 """`data check --estimate`, the keys that are `auto`, and what a resumed run keeps of its command line."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
-from dragoman.config import ModelConfig, TrainConfig
+from dragoman.config import ModelConfig, RunConfig, TrainConfig
 from dragoman.config.sizes import (
     chosen_model,
     chosen_train,
@@ -17,8 +21,12 @@ from dragoman.config.sizes import (
     warmup_for,
 )
 from dragoman.training.estimate.trial import StepTrial
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.train import presets
 from dragoman.workflows.train.run_folder import lock_run
+from dragoman.workflows.train.train import fit_warmup
+from dragoman.workflows.train.trainer import Run
 
 AUTO = ["train.max_steps=auto", "train.warmup=auto", "train.validate_every=auto", "train.translate_lines=0"]
 
@@ -49,6 +57,56 @@ def test_little_text_is_not_learned_by_heart() -> None:
 def test_a_number_stays_what_it_is() -> None:
     chosen = chosen_train(TrainConfig(max_steps=70, warmup="auto", validate_every=9), 2000, 17.0)
     assert (chosen.max_steps, chosen.warmup, chosen.validate_every) == (70, 17, 9)
+
+
+class Messages(Listener):
+    """Collects notices and warnings."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.warnings: list[str] = []
+
+    def on_notice(self, step: int, text: str) -> None:
+        self.notices.append(text)
+
+    def on_warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+@pytest.mark.parametrize(
+    ("steps", "chooses", "warmup", "notices", "warnings"),
+    [
+        (98, True, 24, ["warmup 24, as about 98 steps fit into train.max_minutes=12"], 0),
+        (98, False, 580, [], 1),
+        (5800, True, 580, [], 0),
+        (None, True, 580, [], 0),
+    ],
+)
+def test_a_warmup_ends_before_the_minutes_do(
+    toy_run: Callable[..., RunConfig],
+    steps: int | None,
+    chooses: bool,
+    warmup: int,
+    notices: list[str],
+    warnings: int,
+) -> None:
+    config, listener = toy_run(max_steps=5800, warmup=580, max_minutes=12.0), Messages()
+    group = ProcessGroup()
+    run = Run(config, (), Path(), torch.device("cpu"), group, Listeners([listener]), (), None, None, resume=False)
+    trainer: Any = SimpleNamespace(config=config)
+    after = fit_warmup(run, trainer, steps, chooses)
+    assert after.config.train.warmup == trainer.config.train.warmup == warmup
+    assert listener.notices == notices
+    assert len(listener.warnings) == warnings
+
+
+@pytest.mark.slow
+def test_a_run_of_minutes_records_the_warmup_that_fits(dragoman: Any, project: Path) -> None:
+    ended = dragoman("train", project / "run.toml", *AUTO, "train.max_steps=9000000", "train.max_minutes=0.03")
+    assert ended.code == 0, ended.err
+    chosen = int(re.search(r"^warmup ([\d,]+), as about", ended.err, re.MULTILINE)[1].replace(",", ""))  # type: ignore[index]
+    for file in (project / "runs/toy/config.toml", project / "runs/toy/model/config.toml"):
+        assert f"warmup = {chosen}\n" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -3,19 +3,22 @@
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.cli.conftest import sentences
 
 import dragoman as package
-from dragoman.bundle import open_bundle
+from dragoman.bundle import add_files, open_bundle
 from dragoman.system.files import locked
 from dragoman.workflows.improve.check import ChangedMetric
 from dragoman.workflows.improve.corrections import Correction, read_corrections
-from dragoman.workflows.improve.improve import next_version
+from dragoman.workflows.improve.improve import carry_over, next_version
 from dragoman.workflows.improve.run import HOLD_OUT_FROM, PART, hold_out
+from dragoman.workflows.listener import Listener, Listeners
 
 FEW = [
     "train.max_steps=2",
@@ -84,6 +87,48 @@ def test_a_new_version_is_next_to_the_old_one_with_a_page(dragoman: Any, run: Pa
     assert dragoman("translate", "-m", run / "model-2", "red dog").code == 0
     assert not list(run.glob(".dragoman-*"))
     assert next_version(made)[0] == run / "model-3"
+
+
+class Warned(Listener):
+    """Collects warnings."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def on_warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+@pytest.fixture
+def attached(model: Path, tmp_path: Path) -> Path:
+    """A copy of the model with a glossary and a shortlist."""
+    copy = Path(shutil.copytree(model, tmp_path / "attached"))
+    files = {"glossary.tsv": "dog\tköter\n", "shortlist.txt": "\t<pad> <unk> <s> </s>\n"}
+    add_files(open_bundle(copy), files, {"shortlist": {"per_piece": 1}})
+    return copy
+
+
+def test_a_new_version_has_the_glossary_and_the_shortlist_of_the_one_before(
+    model: Path, attached: Path, tmp_path: Path
+) -> None:
+    version = Path(shutil.copytree(model, tmp_path / "version"))
+    carry_over(open_bundle(attached), open_bundle(version), Listeners(()))
+    made = open_bundle(version)
+    for name in ("glossary.tsv", "shortlist.txt"):
+        assert made.manifest["files"][name] == open_bundle(attached).manifest["files"][name]
+    assert made.manifest["shortlist"] == {"per_piece": 1}
+    assert package.Translator.load(version).translate("dog").terms[0].target == "köter"
+
+
+def test_a_shortlist_of_other_pieces_is_left_out_with_a_warning(attached: Path, model: Path, tmp_path: Path) -> None:
+    version = open_bundle(Path(shutil.copytree(model, tmp_path / "version")))
+    of_other_pieces: Any = SimpleNamespace(sha256={"joint.model": "of other pieces"})
+    listener = Warned()
+    carry_over(open_bundle(attached), replace(version, tokenizer=of_other_pieces), Listeners([listener]))
+    assert "shortlist" in listener.warnings[0]
+    files = open_bundle(version.folder).manifest["files"]
+    assert "glossary.tsv" in files
+    assert "shortlist.txt" not in files
 
 
 @pytest.mark.slow
@@ -188,7 +233,7 @@ def test_corrections_that_cannot_be_learned_from_are_named(
         (["--from", "C", "train.output=x"], 2, "train.output: is set by `improve`"),
         (["--from", "C", "model.layers=3"], 2, "model.layers: is set by `improve`"),
         (["--from", "C", "train.step=3"], 2, "did you mean train.max_steps?"),
-        (["--from", "C", "--page", "config.toml"], 2, "is no HTML page"),
+        (["--from", "C", "--page", "config.toml"], 2, "is no page that Dragoman wrote"),
         (["--from", "C", "--replay", "nowhere.txt"], 3, "no such file"),
     ],
 )

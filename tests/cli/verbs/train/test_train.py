@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,6 +69,19 @@ def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path
     assert (result.code, result.out) == (0, "")
     assert "step 8" in result.err
     assert f'dragoman translate -m {project}/runs/toy/model "…"' in result.err
+
+
+@pytest.mark.slow
+def test_a_model_that_learned_nothing_is_not_promised_to_translate(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.workflows.train.train.math", SimpleNamespace(log=lambda _: 0.1))
+    result = dragoman("train", project / "run.toml", "train.max_steps=1", "--json")
+    assert "that of guessing: it learned nothing yet" in result.err
+    assert "of no use yet" in result.err
+    assert f"dragoman data check {project}/run.toml" in result.err
+    assert "dragoman translate" not in result.err
+    assert len(json.loads(result.out)["doubts"]) == 1
 
 
 @pytest.mark.slow

@@ -1,11 +1,14 @@
 """`dragoman translate` without a model uses a bundled one and says which."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import dragoman as dragoman_package
 
 ENGLISH, KOREAN = "Save the document.", "문서를 저장합니다."
 
@@ -87,7 +90,26 @@ def test_the_other_verbs_know_their_names(dragoman: Any, tmp_path: Path) -> None
     assert "en → ko" in shown.out
     (tmp_path / "a.tsv").write_text(f"{ENGLISH}\t{KOREAN}\n", encoding="utf-8")
     assert dragoman("evaluate", "-m", "en-ko", tmp_path / "a.tsv").code == 0
-    assert "bundled without the weights that look needs" in dragoman("look", "-m", "en-ko", ENGLISH).refused(4)
+    named, chosen = dragoman("look", "-m", "en-ko", ENGLISH), dragoman("look", ENGLISH)
+    assert (named.code, chosen.code) == (0, 0)
+    assert named.out == chosen.out
+    assert f"→ {dragoman('translate', '-m', 'en-ko', ENGLISH, 'decode.exact=true').out.strip()}" in named.out
+
+
+def test_look_explains_the_sentences_that_are_translated(dragoman: Any, tmp_path: Path) -> None:
+    """Several, as `translate` divides the text: one after the other, and on one page."""
+    looked = dragoman("look", "Open the file. Close the file. Click OK.", "--html", tmp_path / "page.html", "--json")
+    sentences = json.loads(looked.out)["sentences"]
+    assert [one["source"] for one in sentences] == ["Open the file.", "Close the file.", "Click OK."]
+    translated = dragoman("translate", "-m", "en-ko", *[one["source"] for one in sentences]).out.splitlines()
+    assert [one["translation"] for one in sentences] == translated
+    assert "3 sentences" in looked.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    [payload] = re.findall(r'id="payload">(.*?)</script>', page)
+    assert [one["translation"] for one in json.loads(payload)] == translated
+    refused = dragoman("look", "Open the file. Close the file. Click OK.", "--npz", tmp_path / "a.npz").refused(3)
+    assert refused.startswith("--npz: is of one sentence, and `translate` makes 3 of this text")
+    assert dragoman("look", ENGLISH, "--target", " ").refused(3).startswith("--target: is empty")
 
 
 def test_a_name_that_is_none_is_a_missing_folder(dragoman: Any) -> None:
@@ -120,3 +142,12 @@ def test_the_price_of_exact_is_reported_in_one_line(dragoman: Any, tmp_path: Pat
     assert "10 to 20 times as long" in line
     assert "leave decode.exact out" in line
     assert "decode.exact" not in dragoman("translate", "-m", "en-ko", "-i", tmp_path / "in", *keys[1:]).err
+
+
+def test_heads_of_the_bundled_model_send_it_to_the_animal_and_to_tired() -> None:
+    """The example of the paper's authors, which the page shows first."""
+    inspection = dragoman_package.inspect("en-ko", "The animal didn't cross the street because it was too tired.")
+    words = [piece.strip("▁") for piece in inspection.pieces["source"]]
+    layers = [inspection[f"encoder.{layer}.self_attention.weights"].values for layer in range(6)]
+    seen = {words[int(key)] for weights in layers for key in weights[:, words.index("it")].argmax(axis=1)}
+    assert {"animal", "tired"} <= seen

@@ -235,13 +235,20 @@ def shortlist(
 @model_app.command("confidence")
 def confidence(
     arguments: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Validation text: source sentences and their reference translations (or one .tsv or .jsonl file).",
-            metavar="SOURCE REFERENCE",
+            metavar="[SOURCE REFERENCE]",
         ),
-    ],
+    ] = None,
     model: OptionalModel = None,
+    judged: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of references: a .tsv file of source, translation by this model, and what people judged it: "
+            "usable, partly or wrong. Learns too below which confidence a translation has the warning `doubtful`.",
+        ),
+    ] = None,
     accept: Annotated[float, typer.Option(help="Sentence-level chrF of a translation that counts as accepted.")] = 50.0,
     samples: Annotated[
         int, typer.Option(min=0, help="Random translations of each line, whose agreement is learned from too.")
@@ -254,21 +261,31 @@ def confidence(
     Needs text that the model was not trained on; writes confidence.json into the model, and a section into its card.
     """
     from dragoman.cli.shared.progress import Display
-    from dragoman.workflows.evaluate.confidence import confidence_facts, learn_model_confidence
+    from dragoman.workflows.evaluate.confidence import (
+        confidence_facts,
+        learn_judged_confidence,
+        learn_model_confidence,
+    )
 
-    folder, text = model_first(model, arguments)
-    if not 1 <= len(text) <= 2:
-        raise ConfigError("model confidence: give -m MODEL and the text: SOURCE REFERENCE, or one .tsv or .jsonl file")
-    with Display() as display:
-        result = learn_model_confidence(
-            folder, *map(Path, text), accept=accept, samples=samples, lines=lines, listeners=[display]
+    folder, text = model_first(model, arguments or [])
+    if not 1 - bool(judged) <= len(text) <= (0 if judged else 2):
+        raise ConfigError(
+            "model confidence: give -m MODEL and SOURCE REFERENCE, or one .tsv or .jsonl file of both, or --judged FILE"
         )
+    with Display() as display:
+        if judged:
+            result = learn_judged_confidence(folder, judged, listeners=[display])
+        else:
+            result = learn_model_confidence(
+                folder, *map(Path, text), accept=accept, samples=samples, lines=lines, listeners=[display]
+            )
     learned = result.confidence
     if as_json:
         facts = confidence_facts(learned)
         print_json({"schema": "dragoman.model.confidence/1", "model": str(folder), **facts})
         return
-    share = f"{100 * learned.accepted:.1f} % of them accepted (chrF of at least {learned.accept:g})"
+    how = f"accepted (chrF of at least {learned.accept:g})" if learned.accept else "usable"
+    share = f"{100 * learned.accepted:.1f} % of them {how}"
     print(f"{counted(learned.lines, 'line')}, {share}")
     fits = {"log P and lengths": learned.plain}
     if learned.sampled:
@@ -277,4 +294,9 @@ def confidence(
         measured = fitted.calibration
         ranking = f"area under the ROC curve {measured.auc:.3f}"
         print(f"{name:20} calibration error {measured.ece:.3f}, Brier {measured.brier:.3f}, {ranking}")
+    if doubts := learned.doubts:
+        print(
+            f"{'doubtful':20} under {learned.doubtful:.2f}: {counted(doubts.lines, 'line')}, "
+            f"{100 * doubts.wrong:.0f} % of them not usable; of the others, {100 * doubts.others_wrong:.0f} %"
+        )
     say(f"{result.path} is written; `translate --confidence` uses it")

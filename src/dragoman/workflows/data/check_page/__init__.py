@@ -2,18 +2,15 @@
 
 import html
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dragoman.data.corpus.report import CorpusFinding, CorpusReport, FaultExample, is_alarming, problems
-from dragoman.errors import ConfigError
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import fill, in_languages, labels, static, visible
 
 LANGUAGES = ("ko", "en")
 _BAR, _HEIGHT = 26, 90
-_BEGINNING = b"<!doctype html>"
 
 
 def texts(language: str) -> dict[str, Any]:
@@ -36,13 +33,6 @@ def framed(name: str, title: str, style: str, body: str) -> str:
     """A page with this title, of HTML, and body, whose reader chooses the language and light or dark."""
     values = {"name": html.escape(name), "title": title, "style": style, "body": body}
     return fill(static(__package__, "page.html"), values)
-
-
-def refuse_other_file(path: Path) -> None:
-    """Raise ConfigError if the page would replace something that is no page: a corpus or a configuration."""
-    with suppress(OSError), path.open("rb") as file:  # it may not exist, or writing will tell why not
-        if path.is_file() and file.read(len(_BEGINNING)).lower() != _BEGINNING:
-            raise ConfigError(f"{path}: exists already and is no HTML page; choose another name for the page")
 
 
 def kind_label(kind: str) -> str:

@@ -1,0 +1,8 @@
+"""Write every figure in both languages."""
+
+from figures.all import FOLDER, drawings
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, drawing in drawings().items():
+        (FOLDER / name).write_text(drawing, encoding="utf-8")

@@ -1,0 +1,109 @@
+"""Models → one HTML file that translates in a browser, without a network; `web/` has template, style, scripts.
+
+The file has the engine (`dragoman.web`), the weights as base64, and facts as JSON in which "<" is escaped. What
+the page may do is in its Content-Security-Policy: run these scripts and a worker of the engine, and no
+requests.
+"""
+
+import base64
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.config import RunConfig
+from dragoman.errors import ConfigError
+from dragoman.exporting.packing import Tensor, pack
+from dragoman.exporting.vocabulary import vocabularies
+from dragoman.system.pages import content_policy, fill, labels, script_json, static
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.version import __version__
+from dragoman.web import engine_script
+
+PACKAGE = "dragoman.exporting"
+SCRIPTS = ("dom.js", "client.js", "documents.js", "output.js", "facts.js", "main.js")
+LANGUAGES = ("en", "ko")
+# A block of more bytes is too long a text for browsers, and too much memory for a tab.
+LARGEST = 192 * 1024**2
+# The keys of [decode] that the engine of a page has.
+SEARCH = ("beam", "length_penalty", "min_length", "max_length", "extra_length", "no_repeat_ngram")
+SHAPE = (
+    *("encoder_layers", "decoder_layers", "d_model", "heads", "d_k", "d_v", "norm_order", "norm", "feed_forward"),
+    *("positions", "position_base", "first_position"),
+)
+
+
+@dataclass(frozen=True)
+class PageModel:
+    """A model to put into a page."""
+
+    name: str
+    config: RunConfig
+    tokenizer: Tokenizer
+    tensors: Mapping[str, Tensor]
+    """By the names of `Transformer.named_parameters`, each tied matrix by all of its names."""
+    shape: Mapping[str, Any]
+    """The keys of [model], `epsilon` of the norms, and `position_halves` if all sines are before all cosines."""
+    card: str
+    """Text of the model card."""
+
+
+def render(models: Sequence[PageModel]) -> str:
+    """The whole page. Raises ConfigError for weights that are too large, ModelError for a tokenizer it cannot have."""
+    facts, blocks = [], []
+    for number, model in enumerate(models):
+        block = pack(model.tensors)
+        if len(block.content) > LARGEST:
+            raise ConfigError(
+                f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
+                f"{LARGEST / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
+            )
+        facts.append(_facts(model) | {"index": block.index, "bytes": len(block.content), "checksum": block.checksum})
+        encoded = base64.b64encode(block.content).decode("ascii")
+        blocks.append(f'<script type="application/octet-stream" id="weights-{number}">{encoded}</script>\n')
+    engine = engine_script()
+    style, script = static(PACKAGE, "web/style.css"), "\n".join(static(PACKAGE, f"web/{name}") for name in SCRIPTS)
+    return fill(
+        static(PACKAGE, "web/template.html"),
+        {
+            "policy": _policy(style, script, engine),
+            "title": html.escape(" · ".join(dict.fromkeys(pair for model in facts for pair in _arrows(model)))),
+            "megabytes": f"{sum(map(len, blocks)) / 1e6:.1f}",
+            "style": style,
+            "engine": engine,
+            "script": script,
+            "facts": script_json({"version": __version__, "models": facts}),
+            "texts": script_json({language: labels(PACKAGE, language, "web/") for language in LANGUAGES}),
+            "weights": "".join(blocks),
+        },
+    )
+
+
+def _facts(model: PageModel) -> dict[str, Any]:
+    project, decode = model.config.project, model.config.decode
+    return {
+        "name": model.name,
+        "licence": project.license,
+        "parameters": sum(tensor.values.size for tensor in {id(t): t for t in model.tensors.values()}.values()),
+        "card": model.card,
+        "shape": {key: model.shape[key] for key in (*SHAPE, "epsilon", "position_halves")},
+        "decode": {key: getattr(decode, key) for key in SEARCH},
+        "longest": model.config.data.max_length,
+        "pairs": [_pair(pair.source, pair.target, Marks.of(pair, model.tokenizer)) for pair in project.all_pairs],
+        "vocabularies": vocabularies(model.tokenizer),
+    }
+
+
+def _pair(source: str, target: str, marks: Marks) -> dict[str, Any]:
+    return {"languages": [source, target], "marks": {"source": [*marks.source], "target": [*marks.target]}}
+
+
+def _arrows(facts: Mapping[str, Any]) -> list[str]:
+    return ["{} → {}".format(*pair["languages"]) for pair in facts["pairs"]]
+
+
+def _policy(style: str, script: str, engine: str) -> str:
+    """Besides its own scripts: a worker of the engine, WebAssembly, an icon, and nothing over a network."""
+    allowed = content_policy(style, script, engine).replace("script-src ", "script-src 'wasm-unsafe-eval' ")
+    return f"{allowed}; worker-src blob:; img-src data:"

@@ -1,0 +1,66 @@
+// Files that are translated and given back: .txt by lines, .srt by subtitles.
+"use strict";
+
+const LARGEST_FILE = 2_000_000;
+const TIMES = /^\s*\d+:\d+:\d+[,.]\d+\s*-->/;
+
+// The text of a dropped file. Raises an Error whose message is for the reader.
+async function readFile(file) {
+  const { name, size } = file;
+  if (!/\.(txt|srt)$/i.test(name)) throw new Error(text("wrong_kind", { name }));
+  if (size > LARGEST_FILE) throw new Error(text("too_large", { name, size: (size / 1e6).toFixed(1) }));
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error(text("not_text", { name }));
+  }
+}
+
+// The lines to translate of a file, and a function that puts their translations into their places.
+function documentOf(name, content) {
+  const newline = content.includes("\r\n") ? "\r\n" : "\n";
+  const lines = content.split(/\r\n|\n|\r/);
+  if (!/\.srt$/i.test(name)) return { lines, filled: (translations) => translations.join(newline) };
+  const places = [];
+  lines.forEach((line, at) => {
+    const isText = line.trim() && !TIMES.test(line) && !TIMES.test(lines[at + 1] ?? "");
+    // The lines of one subtitle are one text.
+    if (isText && places.at(-1)?.end === at) places.at(-1).end = at + 1;
+    else if (isText) places.push({ start: at, end: at + 1 });
+  });
+  return {
+    lines: places.map(({ start, end }) => lines.slice(start, end).join(" ")),
+    filled(translations) {
+      const result = [...lines];
+      [...places.keys()].reverse().forEach((n) => {
+        const { start, end } = places[n];
+        result.splice(start, end - start, ...inRows(translations[n], end - start));
+      });
+      return result.join(newline);
+    },
+  };
+}
+
+// A text in as many rows as its source had, of about the same length, divided at spaces.
+function inRows(translation, count) {
+  const words = translation.split(" ");
+  const rows = [];
+  for (let row = count; row > 0 && words.length; row--) {
+    const wanted = words.join(" ").length / row;
+    let line = words.shift();
+    while (row > 1 && words.length && line.length + words[0].length / 2 < wanted) line += ` ${words.shift()}`;
+    rows.push(row === 1 ? [line, ...words.splice(0)].join(" ") : line);
+  }
+  return rows;
+}
+
+function fileName(name, language) {
+  const at = name.lastIndexOf(".");
+  return `${name.slice(0, at)}.${language}${name.slice(at)}`;
+}
+
+function download(name, content) {
+  const address = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

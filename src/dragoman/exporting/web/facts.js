@@ -1,0 +1,34 @@
+// What the page says of a text and of its models.
+"use strict";
+
+// What a reader should know of this text.
+function showNotes(sentences, direction) {
+  const notes = [];
+  if (sentences.some(({ unknown, tokens }) => unknown > 0.5 && tokens > 1)) notes.push(text("unknown"));
+  if (sentences.some(({ cut }) => cut)) {
+    notes.push(text("long", { longest: page.facts.models[direction.which].longest }));
+  }
+  if (/<\/?[a-z][^<>]*>/i.test(byId("source").value)) notes.push(text("markup"));
+  const missing = [...new Set(sentences.flatMap((sentence) => sentence.missing ?? []))];
+  if (missing.length) notes.push(text("missing", { terms: missing.join(", ") }));
+  byId("notes").replaceChildren(...notes.map((note) => element("li", { textContent: note })));
+}
+
+// The card, the licence and the size of each model.
+function showCards() {
+  const cards = page.facts.models.map((model) => {
+    const arithmetic = text(model.arithmetic ?? "not_loaded");
+    const size = (model.bytes / 1e6).toFixed(1);
+    const parameters = (model.parameters / 1e6).toFixed(1);
+    return element(
+      "section",
+      {},
+      element("h2", { textContent: model.name }),
+      element("p", { textContent: text("licence", { licence: model.licence }) }),
+      element("p", { textContent: text("weights", { parameters, size, arithmetic }) }),
+      Object.assign(element("div", { className: "card", textContent: model.card, tabIndex: 0 }), { role: "region" }),
+    );
+  });
+  cards.forEach((card, number) => card.lastChild.setAttribute("aria-label", page.facts.models[number].name));
+  byId("cards").replaceChildren(...cards, element("p", { textContent: text("made_by", page.facts) }));
+}

@@ -1,0 +1,130 @@
+"""Where a request comes from: which pages may write, through which proxies, under which path. No texts.
+
+By `Sec-Fetch-Site` and `Origin` a browser names the page that has made a request. One of another origin that is not
+allowed may read nothing, which browsers see to, and write nothing, which is refused here: a form or a `fetch` without
+permission would otherwise be carried out, only its answer kept from the page. Programs send neither header.
+"""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from dragoman.errors import ConfigError
+from dragoman.serve.http.problems import Problem
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+ANY, SANDBOXED = "*", "null"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_PATH = re.compile(r"(/[\w.~-]+)*", re.ASCII)
+# What a page of another origin may send and read besides what browsers allow by themselves.
+_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+_SENT = "Authorization, Content-Type, Accept"
+_READ = "Content-Disposition, Location, Retry-After, X-Request-Id, X-Trace-ID"
+# Seconds for which a browser need not ask again.
+_REMEMBERED = "600"
+
+
+@dataclass(frozen=True)
+class PublicAddress:
+    """The names, pages, proxies and path by which the service is known outside."""
+
+    hosts: frozenset[str] = frozenset(("localhost",))
+    """The names that a request may be for; addresses always may."""
+    origins: frozenset[str] = frozenset()
+    """The origins of pages that may use it besides its own; `null` is a sandboxed page, `*` is any."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed."""
+    root: str = ""
+    """The path under which a proxy offers it, such as `/dragoman`; "" where it has a name for itself."""
+
+    def path(self, path: str) -> str:
+        """A path as a client outside has to ask for it."""
+        return f"{self.root}{path}"
+
+    def without_root(self, path: str) -> str:
+        """The path of a request without the one of the proxy, which may leave it there or take it off."""
+        inside = self.root and path.startswith(f"{self.root}/")
+        return path[len(self.root) :] if inside else path
+
+    def allows(self, origin: str) -> bool:
+        """Whether pages of this origin may use the service."""
+        return bool(origin) and (ANY in self.origins or origin.lower() in self.origins)
+
+    def refusal(self, method: str, headers: Headers) -> Problem | None:
+        """The problem of a request that a page of another origin has made and that may write something."""
+        origin, site = headers.get("origin", ""), headers.get("sec-fetch-site", "")
+        foreign = (
+            site not in ("same-origin", "none") if site else origin and not _is_of(origin, headers.get("host", ""))
+        )
+        if method == "OPTIONS" and origin and "access-control-request-method" in headers:
+            return None if self.allows(origin) or not foreign else _foreign(origin)
+        return _foreign(origin) if method not in SAFE and foreign and not self.allows(origin) else None
+
+    def permissions(self, headers: Headers) -> dict[str, str]:
+        """The headers by which a browser lets a page of an allowed origin read the answer."""
+        if not self.origins:
+            return {}
+        origin, vary = headers.get("origin", ""), {"Vary": "Origin"}
+        if not self.allows(origin):
+            return vary
+        shared = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _READ}
+        return shared | {"Cross-Origin-Resource-Policy": "cross-origin"} | vary
+
+    def preflight(self, method: str, headers: Headers) -> dict[str, str] | None:
+        """The headers that answer a browser which asks whether a page may send a request; None: no such question."""
+        if method != "OPTIONS" or "access-control-request-method" not in headers:
+            return None
+        if not self.allows(headers.get("origin", "")):
+            return None
+        sent = headers.get("access-control-request-headers") or _SENT
+        allowed = {"Access-Control-Allow-Methods": _METHODS, "Access-Control-Allow-Headers": sent[:1000]}
+        if headers.get("access-control-request-private-network") == "true":
+            allowed["Access-Control-Allow-Private-Network"] = (
+                "true"  # a public page that uses a service of this network
+            )
+        return allowed | {"Access-Control-Max-Age": _REMEMBERED}
+
+
+def public_address(
+    names: Sequence[str] = (), origins: Sequence[str] = (), proxies: Sequence[str] = (), root: str = ""
+) -> PublicAddress:
+    """The address that these options make. Raises ConfigError."""
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise ConfigError(
+                f"--trusted-proxy {proxy}: not an address or a network; write 127.0.0.1 or 10.0.0.0/8"
+            ) from None
+    root = root.rstrip("/")
+    if not _PATH.fullmatch(root):
+        raise ConfigError(f"--root-path {root}: not a path; write /dragoman, for example")
+    hosts = frozenset(name.lower() for name in ("localhost", *names))
+    return PublicAddress(hosts, frozenset(map(_checked, origins)), tuple(proxies), root)
+
+
+def _checked(origin: str) -> str:
+    """An origin as browsers write it. Raises ConfigError."""
+    parts = urlsplit(origin)
+    if origin in (ANY, SANDBOXED) or (parts.scheme and parts.netloc and origin.count("/") == 2):
+        return origin.lower()
+    what = "not an origin; write https://app.example, with its port if it has one; null is a sandboxed page"
+    raise ConfigError(f"--allow-origin {origin}: {what}")
+
+
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a page of this origin is of the host that was asked, whatever its scheme: a proxy may add TLS."""
+    parts = urlsplit(origin.lower())
+    port = _DEFAULT_PORTS.get(parts.scheme)
+    hosts = {parts.netloc, parts.netloc.removesuffix(f":{port}"), f"{parts.netloc}:{port}"}
+    return bool(parts.netloc) and host.lower() in hosts
+
+
+def _foreign(origin: str) -> Problem:
+    shown = f"a page of {origin!r:.80}" if origin else "a page of another site"
+    detail = f"{shown} may not use the service; `dragoman serve --allow-origin ORIGIN` allows it"
+    return Problem(403, "origin", "The page may not use the service", detail)

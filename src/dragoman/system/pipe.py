@@ -1,0 +1,153 @@
+"""Lines as they come, of a pipe or of an iterator: whether the next is there is known without waiting for it.
+
+A program that writes a line and reads its translation before it writes the next would otherwise wait for ever.
+"""
+
+import contextvars
+import os
+import select
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+# Seconds in which the next line of a program that writes without a pause has come, and the looks at it: where
+# processors are busy, each of them gives a thread that reads a turn.
+PAUSE, LOOKS = 0.02, 5
+_BLOCK = 1 << 16
+
+
+class PipeLines(Iterator[bytes]):
+    """The lines of a descriptor, each with its end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._lines, self._rest, self._ended = list[bytes](), bytearray(), False
+
+    def __next__(self) -> bytes:
+        while not self._lines and not self._ended:
+            self._read()
+        if self._lines:
+            return self._lines.pop()
+        if self._rest:
+            last, self._rest = bytes(self._rest), bytearray()
+            return last
+        raise StopIteration
+
+    def waits(self) -> bool:
+        """Whether a program has to be awaited for the next line, or for the end."""
+        end = time.monotonic() + PAUSE
+        while not self._lines and not self._ended:
+            if not select.select([self.descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+                return True
+            self._read()
+        return False
+
+    def _read(self) -> None:
+        block = os.read(self.descriptor, _BLOCK)
+        self._ended = not block
+        self._rest += block
+        *lines, rest = self._rest.split(b"\n")
+        if lines:
+            self._lines = [bytes(line) + b"\n" for line in reversed(lines)]
+            self._rest = rest
+
+
+def pipe_lines(file: object) -> PipeLines | None:
+    """The lines of an open file that is a pipe or a socket; None of any other, and where it cannot be known."""
+    if sys.platform == "win32":
+        return None
+    try:
+        descriptor = file.fileno()  # type: ignore[attr-defined]
+        mode = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError):
+        return None
+    return PipeLines(descriptor) if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
+
+
+class ReadAhead(Iterator[T], Generic[T]):
+    """The items of an iterator, each read in a thread when it is wanted, never before."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items, self._turn = iter(items), threading.Condition()
+        self._come, self._wanted, self._closed = list[T](), False, False
+        self._end: BaseException | None = None
+        """What ended the iterator."""
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._read,), name="read ahead", daemon=True)
+        self._thread.start()
+
+    def __next__(self) -> T:
+        with self._turn:
+            self._want()
+            while not self._come and not self._end:
+                self._turn.wait()
+            if self._come:
+                return self._come.pop()
+            assert self._end
+            raise self._end
+
+    def waits(self) -> bool:
+        """Whether the next item has not come a moment after it is wanted; neither has an end."""
+        with self._turn:
+            self._want()
+            for _ in range(LOOKS):
+                if self._come or self._end:
+                    return False
+                self._turn.wait(PAUSE / LOOKS)
+            return not (self._come or self._end)
+
+    def close(self) -> None:
+        """Read no more."""
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()
+
+    def _want(self) -> None:
+        if not self._come and not self._end and not self._wanted:
+            self._wanted = True
+            self._turn.notify_all()
+
+    def _read(self) -> None:
+        end: BaseException | None = None
+        while end is None:
+            with self._turn:
+                while not self._wanted and not self._closed:
+                    self._turn.wait()
+                if self._closed:
+                    return
+            item: list[T] = []
+            try:
+                item.append(next(self._items))
+            except BaseException as raised:  # the reader raises it
+                end = raised
+            with self._turn:
+                self._come, self._end, self._wanted = item, end, False
+                self._turn.notify_all()
+
+
+@contextmanager
+def read_ahead(items: Iterable[T], threaded: bool) -> Generator[tuple[Iterable[T], Callable[[], bool]], None, None]:
+    """The items, and whether the next has to be awaited, which only a thread that reads them knows."""
+    if not threaded:
+        yield items, lambda: False
+        return
+    ahead = ReadAhead(items)
+    try:
+        yield ahead, ahead.waits
+    finally:
+        ahead.close()
+
+
+def may_wait(lines: object) -> bool:
+    """Whether the next of these lines may be written only when a former one was answered: not of a list or a file."""
+    if not isinstance(lines, Iterator):
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(lines.fileno()).st_mode)  # type: ignore[attr-defined]
+    except (AttributeError, OSError):
+        return True

@@ -1,0 +1,109 @@
+"""What a user wants to be copied: texts, and regular expressions between slashes. `decode.keep`, `--keep`, `keep=`.
+
+Input: entries such as `Contoso`, `/T\\d+/`, and a text. Output: where they are in it. A text counts where it is no part
+of a longer word. An expression has `LONGEST` characters at most and is given up after `SECONDS` on one text, so that
+none can stop a service.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from dragoman.errors import ConfigError, check_type, describe_type
+from dragoman.text.terms.protect import Placeholder, as_word
+
+# Characters of an expression, entries of a list, seconds of one expression on one text.
+LONGEST, MOST, SECONDS = 200, 10_000, 0.1
+KEEP = "keep"
+
+
+def find_kept(text: str, entries: Sequence[str]) -> list[Placeholder]:
+    """What the entries find in a text, also where it overlaps. Raises ConfigError for one that cannot be used."""
+    hits = list[Placeholder]()
+    texts = _alternatives(tuple(entry for entry in entries if not _is_expression(entry)))
+    if texts:
+        hits += [Placeholder(*match.span(), KEEP, match[0]) for match in texts.finditer(text)]
+    for entry in filter(_is_expression, entries):
+        try:
+            spans = [match.span() for match in _compiled(entry).finditer(text, timeout=SECONDS)]
+        except TimeoutError:
+            raise ConfigError(
+                f"keep: {entry}: takes too long on a line of {len(text):,} characters; leave out repetitions of "
+                "repetitions, or write {1,20} in place of +"
+            ) from None
+        hits += [Placeholder(begin, end, KEEP, text[begin:end]) for begin, end in spans if begin < end]
+    return hits
+
+
+def check_keep(entries: Iterable[str], where: str = "keep") -> None:
+    """Raise ConfigError, which begins with `where`, for an entry that cannot be used."""
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise ConfigError(f'{where}: {describe_type(entries)} given; give a list of texts, such as ["Contoso"]')
+    number = 0
+    for number, entry in enumerate(entries, 1):
+        check_type(f"{where}: entry {number}", entry, str, "a str")
+        if not entry.strip():
+            raise ConfigError(f"{where}: entry {number} is empty; write a text, or /an expression/")
+        if _is_expression(entry) and len(entry) > LONGEST + 2:
+            raise ConfigError(f"{where}: {entry:.40}…: {len(entry) - 2:,} characters; write at most {LONGEST}")
+        if _is_expression(entry):
+            _compiled(entry, where)
+    if number > MOST:
+        raise ConfigError(f"{where}: {number:,} entries; give at most {MOST:,}")
+
+
+def read_keep(arguments: Iterable[str], where: str = "--keep") -> tuple[str, ...]:
+    """The entries of arguments, each an entry or a file with one a line. Raises ConfigError that names the line."""
+    entries = list[str]()
+    for argument in arguments:
+        if _is_file(argument):
+            entries += _lines_of(Path(argument))
+        else:
+            check_keep([argument], where)
+            entries.append(argument)
+    return tuple(dict.fromkeys(entries))
+
+
+def _is_file(argument: str) -> bool:
+    try:
+        return Path(argument).is_file()
+    except OSError:
+        return False
+
+
+def _lines_of(path: Path) -> Iterator[str]:
+    """The entries of a file: lines that are neither blank nor begin with `#` and a space."""
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not UTF-8; convert the file, with iconv for example") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; check the path") from None
+    for number, line in enumerate(lines, 1):
+        entry = line.strip()
+        if entry and not entry.startswith("# "):
+            check_keep([entry], f"{path}:{number}")
+            yield entry
+
+
+def _is_expression(entry: str) -> bool:
+    return len(entry) > 2 and entry[0] == entry[-1] == "/"
+
+
+@lru_cache(maxsize=16)
+def _alternatives(texts: tuple[str, ...]) -> re.Pattern[str] | None:
+    """One of the texts, the longest that fits."""
+    longest_first = sorted(set(texts), key=len, reverse=True)
+    return re.compile("|".join(map(as_word, longest_first))) if texts else None
+
+
+@lru_cache(maxsize=MOST)
+def _compiled(entry: str, where: str = "decode.keep") -> Any:
+    try:
+        return regex.compile(entry[1:-1])
+    except regex.error as error:
+        raise ConfigError(f"{where}: {entry}: {error}; correct the expression, or leave out its slashes") from None

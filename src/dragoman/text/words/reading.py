@@ -1,0 +1,52 @@
+"""A user's text → the characters that a model knows: no invisible ones, usual letters, entities as characters.
+
+Input: a text as it was written. Output: the same text as it is read. Training text has little of this, and a model
+makes nonsense of it; what is copied to the translation is copied from the text as it is read.
+"""
+
+import html
+import re
+from collections.abc import Callable, Container
+
+from dragoman.text.words.normalise import UNSEEN
+
+# Joiners between letters that are never joined; Persian, Indic scripts and emoji need theirs.
+_JOINER = re.compile("(?<=[\u0000-\u024f\u0370-\u058f\u1100-\u11ff\u3000-\ud7ff])[\u200c\u200d]|^[\u200c\u200d]")
+_VARIATION = re.compile("(?<=[A-Za-z\u3000-\ud7ff])[\ufe00-\ufe0f]")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+# Decoded, they would make tags of text.
+_BRACKETS = frozenset("<>")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_FULL_WIDTH_LETTERS = {code: to for code, to in _FULL_WIDTH.items() if chr(to).isalnum()}
+# Scripts with punctuation of full width. Korean, which has Chinese letters too, writes the narrow one.
+_WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
+# Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
+_EQUIVALENTS = {
+    "。": ". ", "、": ", ", "·": ", ", "・": ", ", "ㆍ": ", ", "‧": ", ", "「": '"', "」": '"', "『": '"', "』": '"',
+    "〈": '"', "〉": '"', "《": '"', "》": '"', "〜": "~", "‐": "-", "‑": "-", "−": "-", "⋯": "...", "‥": "..",
+}  # fmt: skip
+
+
+def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[], Container[str]]) -> str:
+    """`text` as it is read by a model of a language in these `scripts`, whose vocabulary has the `known` characters.
+
+    `entities`: whether those of HTML are read as characters; in a text with tags none is.
+    """
+    if entities and "&" in text and not _TAG.search(text):
+        text = _ENTITY.sub(_decoded, text)
+    if text.isascii():
+        return text
+    text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text)))
+    is_wide = bool(scripts & _WIDE_SCRIPTS) and _NARROW not in scripts
+    text, end = text.translate(_FULL_WIDTH_LETTERS if is_wide else _FULL_WIDTH), text[-1:]
+    if not text.isascii() and (unknown := set(text) & _EQUIVALENTS.keys()):
+        characters = known()
+        for sign in unknown:
+            text = text if sign in characters else text.replace(sign, _EQUIVALENTS[sign])
+    return text if end.isspace() else text.rstrip(" ")
+
+
+def _decoded(match: re.Match[str]) -> str:
+    character = html.unescape(match[0])
+    return match[0] if _BRACKETS & set(character) else character

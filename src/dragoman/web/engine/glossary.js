@@ -1,0 +1,37 @@
+// Terms that a reader typed in: a translation has the target of each term that its sentence has.
+"use strict";
+
+// The translation of a sentence in which the terms of `glossary`, [source, target], are kept where that is possible:
+// the likeliest hypothesis that has them, else the likeliest with the translation of the term alone replaced. What is in
+// neither is in `missing`.
+function* withGlossary(direction, sentence, glossary, changes) {
+  const translated = yield* direction.translate(sentence, changes);
+  const terms = glossary.filter(([source, target]) => target && occurs(sentence, source));
+  const lacking = (text) => terms.filter(([, target]) => !occurs(text, target));
+  if (!lacking(translated.text).length) return translated;
+  const beam = Math.max(4, direction.facts.decode.beam);
+  const ids = direction.source.encode(sentence);
+  const hypotheses = yield* direction.search(ids, { ...direction.facts.decode, ...changes, beam }, []);
+  const texts = hypotheses.map((hypothesis) => direction.textOf(hypothesis));
+  const complete = texts.find((text) => !lacking(text).length);
+  if (complete !== undefined) return { ...translated, text: complete };
+  let { text } = translated;
+  for (const [source, target] of lacking(text)) {
+    const alone = (yield* direction.translate(source, changes)).text.replace(/[.。]$/, "");
+    const place = alone && text.toLowerCase().indexOf(alone.toLowerCase());
+    if (alone && place >= 0) text = text.slice(0, place) + target + text.slice(place + alone.length);
+  }
+  return { ...translated, text, missing: lacking(text).map(([source]) => source) };
+}
+
+// Whether a text has a term: as whole words where its script has spaces, and whatever its case.
+function occurs(text, term) {
+  const name = normalise(term).toLowerCase();
+  const folded = text.toLowerCase();
+  for (let at = folded.indexOf(name); name && at >= 0; at = folded.indexOf(name, at + 1)) {
+    const [before, after] = [folded[at - 1] ?? " ", folded[at + name.length] ?? " "];
+    const inWord = (a, b) => /[\p{L}\p{N}]/u.test(a) && /[\p{L}\p{N}]/u.test(b) && !WIDE.test(a) && !WIDE.test(b);
+    if (!inWord(before, name[0]) && !inWord(name.at(-1), after)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,59 @@
+"""`inspect`: what a model computes for one sentence, as arrays or as a page.
+
+inspection = inspect("runs/legal/model", "A man rides a bicycle.")
+inspection["decoder.5.cross_attention.weights"].values
+inspection.to_html("inspection.html")
+"""
+
+import os
+
+from dragoman.bundle import Bundle
+from dragoman.config import DecodeConfig
+from dragoman.control.languages import Pairs
+from dragoman.control.search.sentences import split_texts
+from dragoman.errors import DataError, ModelError, check_type
+from dragoman.inspection.inspect import BundleInspection, inspect_bundle
+from dragoman.installed.opening import open_model
+from dragoman.translator import Translator
+from dragoman.workflows.models.dequantise import dequantised
+
+Model = str | os.PathLike[str] | Bundle | Translator
+
+
+def inspect(
+    model: Model, text: str, target: str | None = None, *, options: DecodeConfig | None = None, to: str | None = None
+) -> BundleInspection:
+    """Translate `text`, or force the translation `target`, and record everything the model computes.
+
+    `model` is the folder of a bundle or the name of a bundled model, an opened bundle, or a translator, whose first
+    bundle is taken; an export has its own weights. `options` replace those of the translator or the bundle;
+    `to` is the target language, for a model of several. The text is translated as a whole by beam search, without a
+    glossary, with float32 arithmetic on the CPU; `sentences_of` says how `translate` would divide it. Raises DataError
+    if the text is empty or if `target` contains what the vocabulary cannot write, ModelError if the bundle has no
+    weights for torch, ConfigError for `options` of another type.
+    """
+    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
+    if isinstance(model, Translator):
+        options = options or model.options
+        to = to or (model.pair.target if model.pair else None)
+    bundle, network = dequantised(_bundle_of(model))
+    return inspect_bundle(bundle, network, text, target, options or bundle.config.decode, to)
+
+
+def sentences_of(bundle: Bundle, text: str, to: str | None = None) -> list[str]:
+    """The sentences of which `translate` makes one translation each. Raises DataError if there is none."""
+    pair = Pairs.of(bundle.config.project, bundle.tokenizer).choose(to, None, [text])
+    [sentences] = split_texts(bundle.tokenizer, [text], pair.source, bundle.config.data.max_length, pair.marks)
+    if not sentences:
+        raise DataError("the sentence is empty; give at least one word")
+    return [sentence.text for sentence in sentences]
+
+
+def _bundle_of(model: Model) -> Bundle:
+    if isinstance(model, Bundle):
+        return model
+    if not isinstance(model, Translator):
+        return open_model(model)
+    if model.bundle is None:
+        raise ModelError("this translator was made from an engine, not from a bundle; give the folder of its model")
+    return model.bundle

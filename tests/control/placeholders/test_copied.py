@@ -1,0 +1,154 @@
+"""What the model sees of a line, and what of it is copied, on the way of every line."""
+
+import pytest
+
+from dragoman.config import DecodeConfig, TokenizerConfig
+from dragoman.errors import ConfigError
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.text.words.inline import InlineText
+from dragoman.translation import Translation
+from dragoman.translator import Translator
+from stand_ins import FakeEngine
+
+# The vocabulary knows these words, and ASCII, but no sign or letter besides.
+PAIRS = [
+    ("open the file and save it please", "Please close all windows USB drive NO no X1 X2 X3"),
+    ("it costs", "a b"),
+] * 20
+CHECKSUM = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    ascii_ = "".join(map(chr, range(33, 127)))
+    return learn([*PAIRS, (ascii_, ascii_)] * 4, TokenizerConfig(vocab_size=360))
+
+
+def echo(tokenizer: Tokenizer, target: str | None = None, **options: object) -> Translator:
+    changed = DecodeConfig.model_validate(options)
+    return Translator(tokenizer, FakeEngine(), changed, max_source_tokens=400, language="en", target_language=target)
+
+
+def seen(translator: Translator, line: str) -> list[str]:
+    """What the engine is asked for a line whose translation is the line."""
+    translator.engine.searched.clear()  # type: ignore[attr-defined]
+    translator.translate(line)
+    return translator.tokenizer.decode([query.source for query, _ in translator.engine.searched], "source")  # type: ignore[attr-defined]
+
+
+def kinds(translation: Translation) -> set[str]:
+    """The kinds of its warnings, but for that it is a copy."""
+    return {flag.kind for flag in translation.warnings} - {"copy"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["----------", "***", "=====", "-", "!!!", "•", "| 1 | 2 |", "v2.3.1", "$19.99", "12:30",
+     "00:00:06,174 --> 00:12,305",
+     "A", "b", "1) 2) 3)", "العربية", "https://example.org/a", "COVID-19", "  --  ", "1\t2\t", "５％", "QZXW"],
+)  # fmt: skip
+def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Tokenizer, line: str) -> None:
+    translator = echo(tokenizer)
+    assert translator.translate(line).text == line
+    assert not translator.engine.searched  # type: ignore[attr-defined]
+    [found] = translator.translate_inline([InlineText(line)])
+    assert found.inline.text == line
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("   open the file   ", ["open the file"]),
+        ("open\tthe file\t12\tsave", ["open", "the file", "save"]),
+        ("- open the file", ["open the file"]),
+        ("12) open the file", ["open the file"]),
+        ("a) open the file", ["open the file"]),
+        ("• open the file", ["open the file"]),
+        ("— open the file", ["open the file"]),
+        ("✓ open the file 🎉", ["open the file"]),
+        (f"open {CHECKSUM} please", ["open X1 please"]),
+        (f"open {CHECKSUM} and {CHECKSUM}", ["open X1 and X1"]),
+        (f"X1 and {CHECKSUM} please", ["X1 and X2 please"]),
+        ("it costs €5 please", ["it costs X1 please"]),
+        ("it costs 5 € please", ["it costs X1 please"]),
+        ("open H₂O and m² please", ["open X1 and X2 please"]),
+        ("open the 김치 and مرحبا بك please", ["open the X1 and X2 please"]),
+        ("open C:\\Users\\New Folder\\notes.txt please", ["open X1 please"]),
+        ("open ###T01### and __SLOT_1__ please", ["open X1 and X2 please"]),
+        ("it costs $5 please", ["it costs $5 please"]),
+    ],
+)
+def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
+    tokenizer: Tokenizer, line: str, shown: list[str]
+) -> None:
+    translator = echo(tokenizer)
+    assert seen(translator, line) == shown
+    translation = translator.translate(line)
+    assert (translation.source, translation.text, kinds(translation)) == (line, line, set())
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("open\u00ad the \u2068file\u2069 \u2060please", "open the file please"),
+        ("op\u200den the file", "open the file"),
+        ("ｏｐｅｎ　ｔｈｅ　ｆｉｌｅ！", "open the file!"),
+        ("open &amp; save &#39;it&#39;&nbsp;please", "open & save 'it' please"),
+        ("open &lt;the&gt; file", "open &lt;the&gt; file"),
+        ("<b>open</b> &amp; save", "<b>open</b> &amp; save"),
+        ("open the file。", "open the file."),
+    ],
+)
+def test_a_line_is_read_in_usual_characters(tokenizer: Tokenizer, line: str, read: str) -> None:
+    translation = echo(tokenizer).translate(line)
+    assert (translation.text, kinds(translation)) == (read, set())
+
+
+def test_entities_of_a_document_stay(tokenizer: Tokenizer) -> None:
+    [found] = echo(tokenizer).translate_inline([InlineText("open &amp; save")])
+    assert found.inline.text == "open &amp; save"
+
+
+def test_capitals_are_shown_in_small_letters_and_written_where_the_target_has_capitals(tokenizer: Tokenizer) -> None:
+    translator = echo(tokenizer, "de")
+    assert seen(translator, "PLEASE OPEN WINDOWS AND CLOSE FILE.") == ["Please open windows and close file."]
+    assert translator.translate("PLEASE OPEN WINDOWS, {name}.").text == "PLEASE OPEN WINDOWS, {name}."
+    assert seen(translator, "OPEN FILE PLEASE. It costs.") == ["Open file please. It costs."]
+    assert seen(translator, "PLEASE SAVE {NAME}") == ["Please save {NAME}"]
+    assert echo(tokenizer, "ko").translate("PLEASE OPEN FILE").text == "Please open file"
+
+
+def test_what_the_user_keeps_is_copied(tokenizer: Tokenizer) -> None:
+    translator = echo(tokenizer)
+    line = "open the file and save it"
+    assert translator.translate(line, keep=["the file", "/s.ve/"]).text == line
+    assert seen(echo(tokenizer, keep=["the file", "/s.ve/"]), line) == ["open X1 and X2 it"]
+    assert seen(translator, line) == [line]
+    with pytest.raises(ConfigError, match=r"keep: .*correct"):
+        translator.translate(line, keep=["/(/"])
+    with pytest.raises(ConfigError, match=r"keep: .*list"):
+        translator.translate(line, keep="file")
+
+
+def test_a_name_that_is_lost_is_searched_for_or_flagged(tokenizer: Tokenizer) -> None:
+    def forget(query, options):  # type: ignore[no-untyped-def]
+        return FakeEngine().translate([query], options)[0]
+
+    translator = echo(tokenizer)
+    text = tokenizer.encode(["open please"], "target")[0]
+    translator.engine.answer = lambda query, options: [  # type: ignore[attr-defined]
+        hypothesis.__class__(tuple(text), -1.0, -1.0) for hypothesis in forget(query, options)
+    ]
+    translation = translator.translate(f"open {CHECKSUM} please")
+    assert CHECKSUM in translation.text or translation.warnings
+
+
+def test_alone_is_as_in_any_batch_and_alternatives_and_alignment_are_of_the_written_text(tokenizer: Tokenizer) -> None:
+    translator = echo(tokenizer)
+    lines = ["- open €5", "A", "open\tthe file", "  save it ", "", "OPEN THE FILE", "open the file"]
+    assert [t.text for t in translator.translate(lines)] == [translator.translate(line).text for line in lines]
+    assert [candidate.text for candidate in translator.alternatives("---", count=2)] == ["---"]
+    assert translator.alternatives("- open the file", count=1)[0].text == "- open the file"
+    found = translator.translate("- open €5 and\tsave it", alignment=True)
+    words = [(found.source[a.begin : a.end], found.text[b.begin : b.end]) for a, b in found.alignment]
+    assert all(source.strip() == target.strip() or not source for source, target in words), words

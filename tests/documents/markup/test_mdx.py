@@ -1,0 +1,74 @@
+"""MDX: Markdown changes; modules, expressions and JSX stay byte for byte."""
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from documents.laws import hold_identity, opened, texts, translated
+from documents.real import SAMPLES
+from documents.splicing import check_changed, check_laws
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+SAMPLE = SAMPLES / "page.mdx"
+
+
+def test_markdown_is_text_and_the_rest_stays(tmp_path: Path) -> None:
+    _, units = opened(SAMPLE)
+    assert [(unit.location, unit.source.text) for unit in units] == [
+        ("line 2", "The page"),
+        ("line 11", "The dog"),
+        ("line 13", "A big cat costs 5 and `{code}` stays."),
+        ("line 15", "A note"),
+        ("line 16", "The red bird is here."),
+        ("line 22", "One item"),
+        ("line 34", "The end"),
+    ]
+    assert hold_identity(SAMPLE) == 7
+    check_changed(check_laws(SAMPLE), tmp_path)
+    new = translated(SAMPLE, [None, None, None, "쪽지", None, "하나 {x} <y> 1 < 2", None])
+    expected = SAMPLE.read_text().replace('"A note"', '"쪽지"')
+    assert new == expected.replace("One item", "하나 &#123;x&#125; &lt;y> 1 &lt; 2")
+
+
+def test_expressions_keep_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text("The {a ? 'x}' : \"y\"} dog, <b className={c}>a cat</b>.\n", encoding="utf-8")
+    (unit,) = opened(path)[1]
+    assert unit.source.text == "The dog, a cat."
+    places = [replace(code, position=at) for code, at in zip(unit.source.codes, (0, 3, 6), strict=True)]
+    text = InlineText("개, 고양이.", tuple(places))
+    assert translated(path, [text]) == "{a ? 'x}' : \"y\"} 개, <b className={c}>고양이</b>.\n"
+
+
+def test_nothing_is_masked_in_code_and_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text("See ``a ` {b``, `<T>` and $x_{1}$ where a > b.\n\n~~~\n{ <\n~~~\n", encoding="utf-8")
+    assert texts(path) == ["See ``a ` {b``, `<T>` and $x_{1}$ where a > b."]
+    assert hold_identity(path) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"One\n\nThe {x dog\n", r"a\.mdx:3: this expression in braces does not end"),
+        (b"The <Tag x={1} dog\n", r"a\.mdx:1: this tag does not end"),
+        (b"\xb0\xa1", "is not UTF-8"),
+        (b"<mdx-1/>", "begin with mdx"),
+    ],
+)
+def test_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        opened(path)
+
+
+@pytest.mark.parametrize("unit", ["{", "`", "<a ", "$x", "import a\n\n", "{'", "<>", "~~~\n", "`{", '<a b="'])
+def test_the_time_is_that_of_the_length(tmp_path: Path, unit: str) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text(unit * 5000, encoding="utf-8")
+    with suppress(DataError):
+        opened(path)

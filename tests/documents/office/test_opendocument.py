@@ -1,0 +1,97 @@
+"""OpenDocument spreadsheets and presentations: texts change; numbers, dates, formulas and names of sheets stay."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lxml")
+
+from documents.packages import archive, check_laws, longer, part
+from documents.splicing import opened, texts, written
+from dragoman.documents import Document
+from dragoman.errors import DataError
+
+PARTS = "office text style table presentation"
+NAMES = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in PARTS.split())
+NAMES += ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
+NAMES += ' xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+MEDIA = {".ods": "spreadsheet", ".odp": "presentation"}
+STRING, FLOAT = 'office:value-type="string"', 'office:value-type="float" office:value="5"'
+SHEET = f"""<office:spreadsheet><table:table table:name="Data"><table:table-row>
+<table:table-cell {STRING}><text:p>Name of <text:span>the</text:span> dog</text:p></table:table-cell>
+<table:table-cell {FLOAT}><text:p>5 dogs</text:p></table:table-cell>
+<table:table-cell {STRING} table:formula="of:=[.A1]" office:string-value="Name"><text:p>Name</text:p>
+<office:annotation><text:p>A comment</text:p></office:annotation></table:table-cell>
+<table:covered-table-cell office:value-type="date"><text:p>1 May</text:p></table:covered-table-cell>
+</table:table-row></table:table></office:spreadsheet>"""
+SLIDES = """<office:presentation><presentation:footer-decl presentation:name="f">The footer</presentation:footer-decl>
+<draw:page draw:name="page1"><draw:frame svg:width="9cm" svg:height="3cm" svg:x="1cm" svg:y="1cm">
+<draw:text-box><text:p>A title</text:p><text:list><text:list-item>
+<text:p>One <text:a>point</text:a></text:p></text:list-item></text:list></draw:text-box></draw:frame>
+<presentation:notes><text:p>A note</text:p></presentation:notes></draw:page></office:presentation>"""
+
+
+def document(path: Path, body: str) -> Document:
+    content = f"<office:document-content {NAMES}><office:body>{body}</office:body></office:document-content>"
+    media = f"application/vnd.oasis.opendocument.{MEDIA[path.suffix]}"
+    return opened(archive(path, {"mimetype": media, "content.xml": content}))
+
+
+def test_texts_of_cells_and_comments(tmp_path: Path) -> None:
+    sheet = document(tmp_path / "a.ods", SHEET)
+    assert texts(sheet) == ["Name of the dog", "A comment"]
+    check_laws(sheet.path, tmp_path)
+    content = part(written(sheet, longer), "content.xml")
+    assert "[A comment]" in content
+    assert "<text:p>5 dogs</text:p>" in content
+    assert 'table:name="Data"' in content
+
+
+def test_texts_of_slides_and_notes(tmp_path: Path) -> None:
+    slides = document(tmp_path / "a.odp", SLIDES)
+    assert texts(slides) == ["The footer", "A title", "One point", "A note"]
+    check_laws(slides.path, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.ods", "a.odp"])
+def test_what_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    with pytest.raises(DataError, match=r"mimetype is another one"):
+        opened(archive(path, {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<a/>"}))
+    with pytest.raises(DataError, match="empty, not OpenDocument"):
+        opened(path, b"")
+    with pytest.raises(DataError, match="damaged"):
+        opened(path, archive(path, {"mimetype": "x" * 99}).read_bytes()[:60])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "source", "kind"), [("a.ods", "a.csv", "csv"), ("a.odp", "a.fodp", "txt")])
+def test_libreoffice_reads_what_is_written(tmp_path: Path, name: str, source: str, kind: str) -> None:
+    pages = f"""<?xml version="1.0" encoding="UTF-8"?><office:document {NAMES} office:version="1.3"
+    office:mimetype="application/vnd.oasis.opendocument.presentation"><office:body>{SLIDES}</office:body>
+    </office:document>"""
+    (tmp_path / source).write_text("Name,Count\nThe dog,5\n" if kind == "csv" else pages, encoding="utf-8")
+    convert(tmp_path / source, name[2:])
+    made = opened(tmp_path / name)
+    assert texts(made)
+    (tmp_path / "out").mkdir()
+    check_laws(made.path, tmp_path / "out")
+    (tmp_path / "out" / name).write_bytes(written(made, longer))
+    if kind == "csv":
+        convert(tmp_path / "out" / name, "csv")
+        assert (tmp_path / "out" / "a.csv").read_text() == "[Name],[Count]\n[The dog],5\n"
+    else:
+        convert(tmp_path / "out" / name, "fodp")
+        assert "[A title]" in (tmp_path / "out" / "a.fodp").read_text(encoding="utf-8")
+
+
+def convert(path: Path, kind: str) -> None:
+    profile = f"-env:UserInstallation=file://{path.parent}/profile"
+    command = ["soffice", profile, "--headless", "--convert-to", kind, "--outdir", str(path.parent), str(path)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=150)
+    except FileNotFoundError:
+        pytest.skip("LibreOffice is not installed")
+    if not path.with_suffix(f".{kind}").exists():
+        pytest.skip("LibreOffice has no program for this format")

@@ -1,0 +1,39 @@
+"""What a user keeps: texts and expressions are found; a bad one is refused, a slow one stopped."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.text.terms.keep import check_keep, find_kept, read_keep
+
+
+def kept(text: str, *entries: str) -> list[str]:
+    return [hit.text for hit in find_kept(text, entries)]
+
+
+def test_a_text_is_found_where_it_is_no_part_of_a_word_and_an_expression_wherever_it_matches() -> None:
+    assert kept("Contoso and Contosos, ContosoX, Contoso를", "Contoso") == ["Contoso", "Contoso"]
+    assert kept("New York Times in New York", "New York", "New York Times") == ["New York Times", "New York"]
+    assert kept("order AB-12 and CD-345", r"/[A-Z]{2}-\d+/") == ["AB-12", "CD-345"]
+    assert kept("nothing here", "Contoso", "/x*/") == []
+
+
+@pytest.mark.parametrize("entry", ["/(a+/", "/[z-a]/", " ", "/" + "a" * 201 + "/"])
+def test_an_entry_that_cannot_be_used_is_refused_with_the_remedy(entry: str) -> None:
+    with pytest.raises(ConfigError, match=r"keep: .*; (correct|leave out|write)|write"):
+        check_keep([entry])
+
+
+def test_an_expression_that_never_ends_is_stopped() -> None:
+    with pytest.raises(ConfigError, match=r"keep: /\(a\|aa\)\+\$/: takes too long .*leave out"):
+        find_kept("a" * 60 + "b", ["/(a|aa)+$/"])
+
+
+def test_a_file_has_one_entry_a_line_and_an_error_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "keep.txt"
+    path.write_text("# names\nContoso\n\n/T\\d+/\n", "utf-8")
+    assert read_keep([str(path), "Fabrikam", "Contoso"]) == ("Contoso", r"/T\d+/", "Fabrikam")
+    path.write_text("Contoso\n/(/\n", "utf-8")
+    with pytest.raises(ConfigError, match=r"keep\.txt:2: /\(/: .*correct"):
+        read_keep([str(path)])
