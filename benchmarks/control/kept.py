@@ -231,12 +231,10 @@ def values(text: str) -> set[int]:
     for number, word in enumerate(WORDS, 2):
         text = re.sub(rf"\b{word}\b", str(number), text, flags=re.IGNORECASE)
     amounts_of = set()
-    scales = {"million": 10**6, "billion": 10**9, "thousand": 10**3, "천": 10**3, "만": 10**4, "억": 10**8,
-              "백만": 10**6, "천만": 10**7, "십억": 10**9, "백억": 10**10, "천억": 10**11, "십만": 10**5, "": 1}  # fmt: skip
-    pattern = (
-        r"(영하 |minus |[-−])?(\d[\d,]*(?:\.\d+)?)\s?"
-        r"(million|billion|thousand|백만|천만|십억|백억|천억|십만|천|만|억|)"
-    )
+    scales = {"million": 10**6, "billion": 10**9, "thousand": 10**3, "": 1, "천": 10**3, "만": 10**4, "십만": 10**5}
+    scales |= {"백만": 10**6, "천만": 10**7, "억": 10**8, "십억": 10**9, "백억": 10**10, "천억": 10**11}
+    powers = "million|billion|thousand|백만|천만|십억|백억|천억|십만|천|만|억|"
+    pattern = rf"(영하 |minus |[-−])?(\d[\d,]*(?:\.\d+)?)\s?({powers})"
     for sign, digits, scale in re.findall(pattern, text):
         amounts_of.add(round(float(digits.replace(",", "")) * scales[scale]) * (-1 if sign else 1))
     return amounts_of
