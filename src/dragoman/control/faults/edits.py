@@ -24,7 +24,7 @@ from dragoman.text.words.particles import hangul_run, is_particles
 from dragoman.text.words.words import is_unspaced
 
 # Scored tokens of a sentence's drafts for each of its own: scoring a text costs a tenth of searching for it.
-BUDGET = 20
+BUDGET = 12
 # Tokens that a draft counts for besides its own: EOS, and a share of its source.
 OVERHEAD = 2
 # Changes of one translation.

@@ -22,7 +22,7 @@ from typing import Any
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.amounts import Amount, compare, find_amounts
 from dragoman.control.faults.debris import debris
-from dragoman.control.faults.negation import negation_differs
+from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN, differing_signs, differing_words
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
@@ -287,7 +287,8 @@ class Requirements:
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
-        differing["negation"] = negation_differs(source, outside, self.languages)
+        if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):
+            differing["negation"] = negation_differs(source, outside, self.languages)
         return {name: value for name, value in differing.items() if value}
 
     @cached_property
