@@ -52,7 +52,18 @@ def test_a_source_that_the_model_did_not_learn_is_warned_of(
 
 
 @pytest.mark.parametrize(
-    "line", ["", "👩👩👧👧", "12:30", "Save the document.", "OK", "GIMP 2.10", "Click the 저장 button.", "Ω", "Set α to β here."]
+    "line",
+    [
+        "",
+        "👩👩👧👧",
+        "12:30",
+        "Save the document.",
+        "OK",
+        "GIMP 2.10",
+        "Click the 저장 button.",
+        "Ω",
+        "Set α to β here.",
+    ],
 )
 def test_lines_of_its_language_are_not(to_korean: Translator, line: str) -> None:
     assert kinds(to_korean.translate(line)) == []

@@ -141,10 +141,10 @@ def compare(
 def _drop(values: Counter[Value], words: set[int], text: str) -> None:
     """Take out the values that a text says in words."""
     for value in list(values):
-        is_said = value in words
-        if not is_said and isinstance(value, Decimal):
-            is_said = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
-        if is_said:
+        is_there = value in words
+        if not is_there and isinstance(value, Decimal):
+            is_there = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
+        if is_there:
             del values[value]
 
 

@@ -37,7 +37,7 @@ _ENGLISH_POSSIBLE = r"""
     forgot\w*|lost|lose[sr]?|losing|hate[sd]?|reject\w*|prohibit\w*|forbid\w*|forbad\w*|ban(?:s|ned)?|false|
     wrong\w*|poor\w*|absent|absence|empty|gone|contrary|opposite|ignor\w+|quit|halt\w*|cease\w*|invalid\w*|
     impossib\w+|difficult\w*|doubt\w*|wonder\w*|why|must|have\sto|has\sto|had\sto|need\w*|should|any\w*|yet|
-    beside[s]?|apart|declin\w*|before|away|different\w*|both|either|lest|sorry|afraid|dislike\w*|zero|nil|
+    besid(?:e|es)|apart|declin\w*|before|away|different\w*|both|either|les[t]|sorry|afraid|dislike\w*|zero|nil|
     null|skip\w*|omit\w*|exclud\w+|disab\w+|undo\w*|remov\w+|clear\w*|insufficien\w*|inadequa\w+|ineffic\w+|
     in(?:ability|complete\w*|correct\w*|active|visible|valid|finite\w*|consisten\w+|accura\w+|dependent\w*|
     direct\w*|accessib\w+|compatib\w+|secur\w+|expensive|capable|significant\w*|efficient\w*|convenien\w+|
@@ -50,13 +50,13 @@ _ENGLISH_POSSIBLE = r"""
     of\scourse|surely|beat\w*|terrible|awful\w*|useless|vain|no\slonger|cheap\w*|stupid\w*|silly|clumsy|
     careless\w*|rude\w*|naive|restless\w*|lazy|weak\w*|ill|broke\w*|vacan\w+|idle|illness|blind|deaf|mute|
     dumb|numb|bland|rare|scarce|abnormal\w*|unknown|ignoran\w+|shame\w*|bitter|messy|as\s(?:soon|long|far)|
-    regardless|whether|whatever|whoever|however|despite|spite|though|although)\b|\bkeep\w*\s.*\bfrom\b|
+    regardless|whether|whatever|who(?:ever)|however|despite|spite|though|although)\b|\bkeep\w*\s.*\bfrom\b|
     \bfar\sfrom\b
 """
 _ENGLISH_IDIOM = r"""
     \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
     mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
-    question)|other|else)\b|\bnever\s(?:seen|heard|been|felt|met|had|ceases?|too|mind|again)\b|
+    question)|other|else)\b|\bnever\s(?:seen|hear[d]|been|felt|met|had|ceases?|too|mind|again)\b|
     \bnever\b.*\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.*\benough\b|\bnot\sonly\b|
     \bkeep\w*\s.*\bfrom\b|\bstand\b|\bwith\sor\swithout\b
 """

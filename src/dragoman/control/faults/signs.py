@@ -125,7 +125,7 @@ def _form(sign: str) -> str:
 
 @lru_cache(maxsize=512)
 def _pattern(sign: str) -> re.Pattern[str]:
-    """What stands for a sign: its words, and its letters or digits (`㎏` is kg, `₂` is 2)."""
+    """What is written for a sign: its words, and its letters or digits (`㎏` is kg, `₂` is 2)."""
     usual = unicodedata.normalize("NFKC", sign)
     choices = [_WORDS[sign]] if sign in _WORDS else []
     choices += [re.escape(usual)] if usual != sign and not usual.isdigit() else []

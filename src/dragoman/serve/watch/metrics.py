@@ -60,9 +60,7 @@ class Metrics:
         self.open = gauge("dragoman_open_requests", "Requests that are worked on")
         self.documents = gauge("dragoman_documents", "Documents that are stored", ["state"])
         self.document_bytes = gauge("dragoman_documents_bytes", "Bytes of stored documents and translations")
-        self.document_age = gauge(
-            "dragoman_documents_oldest_seconds", "Age of the oldest unfinished document"
-        )
+        self.document_age = gauge("dragoman_documents_oldest_seconds", "Age of the oldest unfinished document")
         self.documents_ended = counter("dragoman_documents_ended", "Documents translated, or failed", ["state"])
         gauge("dragoman_build_info", "The version", ["version"]).labels(__version__).set(1)
         ProcessCollector(registry=registry)

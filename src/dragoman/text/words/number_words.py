@@ -57,7 +57,7 @@ _MONTHS = _table(
     "September,Sept,Sep=9 October,Oct=10 November,Nov=11 December,Dec=12"
 )
 _MONTH_NAMES = {name.lower(): month for name, month in _MONTHS.items()}
-# Words that may stand for a number beside others.
+# Words that may be used for a number, among other meanings.
 _LIKE = _table(
     "a,an,another,ground,each,every,per,week,weekly,top,year,yearly,annual,daily,monthly,hourly=1 other,biweekly=2 "
     "week=7 fortnight=14 half,halves=30 quarter=15"
