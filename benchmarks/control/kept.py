@@ -1,6 +1,7 @@
 """Signs, identifiers, amounts, lists, capitals, entities and markers: kept, flagged, or wrong in silence; false alarms.
 
-    DRAGOMAN_DATA=FOLDER python benchmarks/kept.py [--lines 3000] [--ordinary 2000] [--quick] [--show 10] [--seed 1]
+    DRAGOMAN_DATA=FOLDER python benchmarks/control/kept.py
+                                [--lines 3000] [--ordinary 2000] [--quick] [--show 10] [--seed 1]
 
 Lines are made of everyday sentences with something in them that a translation has to keep, half from English and half
 from Korean, by a seeded generator, and are translated one by one by the bundled models. What is right is decided here,

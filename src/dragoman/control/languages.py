@@ -8,6 +8,7 @@ are only read if they are rare: on 20,000 lines of manuals, captions and everyda
 1 of 1,000 (`docs/log/2026-11.md`, 2026-11-22).
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -119,6 +120,11 @@ CLOSE = tuple(
     )
 )  # fmt: skip
 
+# Of the texts of a document together: letters that are looked at; those that a language needs, and how sure that is;
+# the least share of letters that the source is written in.
+MOST_LETTERS, LETTERS_OF_TEXTS, SURE_OF_TEXTS, LEAST_READ = 20_000, 400, 0.9, 0.25
+_LONGER_WORD = re.compile(r"[^\W\d_]{2,}")
+
 NO_TOKENS = Flag("script", "the model has no tokens for most of the source; check its language")
 
 
@@ -208,3 +214,43 @@ def script_name(letter: str) -> str:
     """The name of a letter's script, from its Unicode name: Hangul, Cyrillic, CJK."""
     name = unicodedata.name(letter, "unknown").split("-")[0].split(" ")[0]
     return name if name == "CJK" else name.capitalize()
+
+
+def other_language(texts: Iterable[str], source: str, target: str) -> str:
+    """What texts are in if that is not `source`: "Arabic letters" or "fr"; "" if it is, or if it is uncertain.
+
+    By letters first: what is in neither the scripts of the source nor those of the target. Of a script of several
+    languages, a model of languages says it; it counts where there is much text and it is sure.
+    """
+    text = "\n".join(_first(texts))
+    read, written = scripts_of_language(source), scripts_of_language(target)
+    if not read:
+        return ""
+    shares = {script: share for script, share in script_shares(text).items() if script not in written - read}
+    total = sum(shares.values())
+    if not total:
+        return ""
+    if sum(share for script, share in shares.items() if script in read) < LEAST_READ * total:
+        script = max(shares, key=lambda script: shares[script])
+        letter = next(letter for letter in text if script_of(letter) == script)
+        return f"{script_name(letter)} letters"
+    expected = primary_language(source)
+    if expected not in RECOGNISED:
+        return ""
+    words = " ".join(word for word in _LONGER_WORD.findall(text) if script_of(word[0]) in read)
+    if sum(map(len, words.split())) < LETTERS_OF_TEXTS:
+        return ""
+    language, probability = detect_language(words[:4000])
+    near = any({expected, language} <= group for group in CLOSE)
+    known = language in (expected, primary_language(target), "und")
+    return "" if known or near or probability < SURE_OF_TEXTS else language
+
+
+def _first(texts: Iterable[str]) -> Iterator[str]:
+    """The first texts, as far as they are looked at."""
+    count = 0
+    for text in texts:
+        yield text
+        count += len(text)
+        if count > MOST_LETTERS:
+            return

@@ -38,7 +38,7 @@ class DecodeConfig(Section):
     language_model_weight: Annotated[float, Field(gt=0, le=10)] = 0.2
     """β of `language_model`; often 0.1 to 0.3, best chosen on the validation text."""
     no_repeat_ngram: NonNegative = 0
-    """Forbid repeated n-grams of this size; 0 disables. With a beam, slower on CTranslate2, as is `min_length`."""
+    """Forbid repeated n-grams of this size; 0 disables."""
     min_length: NonNegative = 0
     """Minimum number of tokens of a translation."""
     extra_length: Positive = 50

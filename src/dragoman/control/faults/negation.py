@@ -56,7 +56,7 @@ _ENGLISH_POSSIBLE = r"""
 _ENGLISH_IDIOM = r"""
     \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
     mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
-    question)|other|else)\b|\bnever\s(?:seen|hear[d]|been|felt|met|had|ceases?|too|mind|again)\b|
+    question)|other|else)\b|\bnever\s(?:seen|h(?:eard)|been|felt|met|had|ceases?|too|mind|again)\b|
     \bnever\b.*\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.*\benough\b|\bnot\sonly\b|
     \bkeep\w*\s.*\bfrom\b|\bstand\b|\bwith\sor\swithout\b
 """

@@ -44,11 +44,6 @@ class BranchedMessage:
         return _with_codes(text, matches, self.stand_ins)
 
 
-def is_message(unit: Unit) -> bool:
-    """Whether a unit is a message with branches that its format has not read."""
-    return has_branches(unit.source.text)
-
-
 def branched(unit: Unit) -> BranchedMessage | None:
     """The message of a unit; None if it does not parse."""
     text, stand_ins = _without_codes(unit.source)

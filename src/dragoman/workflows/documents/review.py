@@ -39,7 +39,7 @@ def refuse_review(output: Path, *, force: bool) -> None:
     table, page = review_files(output)
     if not force and table.exists() and not _is_review(table):
         raise ConfigError(f"{table}: already exists and is no table of an earlier translation; --force replaces it")
-    if not force:
+    if not force and page.exists():
         refuse_other_file(page, "--force replaces it")
 
 

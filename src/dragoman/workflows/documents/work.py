@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.control.inline.inline import InlineTranslation
+from dragoman.control.languages import other_language
 from dragoman.control.search.request import price_of
 from dragoman.documents import Document, DocumentOptions, Unit
+from dragoman.documents.catalogues.icu_messages import has_branches
 from dragoman.documents.core.splice import UnreadableTranslation
-from dragoman.documents.formats import read_document
+from dragoman.documents.formats import load, read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
@@ -24,11 +26,11 @@ from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
 from dragoman.translation import NO_FAULTS, Translation
 from dragoman.translator import Translator
+from dragoman.workflows.documents.check import check_written
 from dragoman.workflows.documents.files import Failure, Source
 from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
-from dragoman.workflows.documents.languages import other_language, refuse_other_language
-from dragoman.workflows.documents.messages import branched, is_message
-from dragoman.workflows.documents.writing import write_checked, write_readable
+from dragoman.workflows.documents.messages import branched
+from dragoman.workflows.documents.writing import write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
 # Texts translated together at first; twice as many each time, up to WINDOW.
@@ -164,7 +166,7 @@ class DocumentWork:
             if not translatable and not self.request.update:
                 raise DataError(f"{path}: there is nothing to translate in it{self._letters(document)}")
             if not self.force:
-                refuse_other_language(path, document.units, self.request.source, self.request.target)
+                _refuse_other_language(path, document.units, self.request)
         except (DragomanError, OSError) as error:
             self._fail(job, error)
             return False
@@ -177,7 +179,7 @@ class DocumentWork:
 
     def _letters(self, document: Document) -> str:
         """The letters of a document that has nothing to translate, if it has letters."""
-        other = other_language(document.units, self.request.source, "und")
+        other = other_language((unit.source.visible for unit in document.units), self.request.source, "und")
         return f": the texts are in {other}, the model reads {self.request.source}" if other else ""
 
     def _units(self, job: DocumentJob) -> Iterator[Unit]:
@@ -234,7 +236,7 @@ class DocumentWork:
             if earlier is not None:
                 yield unit, Finished(earlier)
             else:
-                yield unit, self._message(unit) if is_message(unit) else self._finished(unit)
+                yield unit, self._message(unit) if _is_message(unit) else self._finished(unit)
 
     def _finished(self, unit: Unit) -> Finished:
         key = key_of(unit, self._limit(unit))
@@ -278,11 +280,20 @@ class DocumentWork:
 
     def _write_texts(self, path: Path, job: DocumentJob, document: Document) -> Collection[int]:
         """Write a document; the numbers of the units that stay, because the file would be wrong with them."""
-        texts, request = partial(self._texts, job, document), replace(self.request, suffix=job.target.suffix.lower())
+        kind, texts = job.source.kind, partial(self._texts, job, document)
+        request = replace(self.request, suffix=job.target.suffix.lower())
+
+        def write(texts: Callable[[], Iterable[InlineText | None]]) -> None:
+            document.remarks.clear()
+            with path.open("wb") as file:
+                load(kind).write(document, texts(), request, file)
+            if not kind.checked:
+                check_written(path, kind, request, document, texts())
+
         try:
-            write_checked(path, job.source.kind, request, document, texts)
+            write(texts)
         except UnreadableTranslation:
-            return write_readable(path, job.source.kind, request, document, list(texts()))
+            return write_readable(write, document, list(texts()))
         return ()
 
     def _texts(self, job: DocumentJob, document: Document) -> Iterator[InlineText]:
@@ -321,9 +332,21 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         yield unit, found if is_translation else None
 
 
+def _is_message(unit: Unit) -> bool:
+    """Whether a unit is an ICU message with branches that its format has not read."""
+    return "{" in unit.source.text and has_branches(unit.source.text)
+
+
+def _refuse_other_language(where: object, units: Iterable[Unit], request: DocumentOptions) -> None:
+    """Raise DataError if the texts are in another language than the source, and not in the target's already."""
+    if other := other_language((unit.source.visible for unit in units), request.source, request.target):
+        remedy = "give a model of that language, or --force"
+        raise DataError(f"{where}: the texts are in {other}, the model reads {request.source}; {remedy}")
+
+
 def _parts(unit: Unit) -> Sequence[Unit]:
     """What is translated of a unit by itself: the unit, or the branches of a message."""
-    if not is_message(unit):
+    if not _is_message(unit):
         return (unit,)
     message = branched(unit)
     return message.units if message else ()
@@ -334,7 +357,7 @@ def is_translatable(unit: Unit, source: frozenset[str]) -> bool:
 
     One letter alone, such as the name of a column, is no word where letters have capitals.
     """
-    text = unit.source.text if is_message(unit) else unit.source.visible
+    text = unit.source.text if _is_message(unit) else unit.source.visible
     scripts = script_shares(text).keys()
     if not scripts or (source and not scripts & {*source, "Zyyy"}):
         return False

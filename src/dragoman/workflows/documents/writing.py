@@ -7,22 +7,21 @@ fails even if every text stays is no fault of a translation, and is raised.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 
-from dragoman.documents import Document, DocumentOptions
+from dragoman.documents import Document
 from dragoman.documents.core.splice import UnreadableTranslation
-from dragoman.documents.formats import Kind, load
 from dragoman.text.words.inline import InlineText
-from dragoman.workflows.documents.check import check_written
 
 # After this number of texts that stay, twice as many stay at once: an end even where every translation fails.
 ROUNDS = 8
 
 Texts = Sequence[InlineText | None]
+Write = Callable[[Callable[[], Iterable[InlineText | None]]], None]
+"""Writes the document with these texts and reads it again. Raises UnreadableTranslation if it is not as meant."""
 
 
-def write_readable(path: Path, kind: Kind, request: DocumentOptions, document: Document, texts: Texts) -> set[int]:
-    """Write a document to `path` with the translations `texts`; the numbers of those that could not be written.
+def write_readable(write: Write, document: Document, texts: Texts) -> set[int]:
+    """Write a document with the translations `texts`; the numbers of those that could not be written.
 
     Raises DataError if there is no text with which it can be written.
     """
@@ -30,7 +29,7 @@ def write_readable(path: Path, kind: Kind, request: DocumentOptions, document: D
     def fault(left: Collection[int], count: int) -> UnreadableTranslation | None:
         some = [text if n < count and n not in left else None for n, text in enumerate(texts)]
         try:
-            write_checked(path, kind, request, document, lambda: some)
+            write(lambda: some)
         except UnreadableTranslation as error:
             return error
         return None
@@ -61,18 +60,3 @@ def _first_fault(fault: Callable[[int], Exception | None], changed: Sequence[int
         middle = (low + high) // 2
         low, high = (low, middle) if fault(changed[middle] + 1) else (middle, high)
     return high
-
-
-def write_checked(
-    path: Path,
-    kind: Kind,
-    request: DocumentOptions,
-    document: Document,
-    texts: Callable[[], Iterable[InlineText | None]],
-) -> None:
-    """Write a document and read it again. Raises UnreadableTranslation if it is not what was to be written."""
-    document.remarks.clear()
-    with path.open("wb") as file:
-        load(kind).write(document, texts(), request, file)
-    if not kind.checked:
-        check_written(path, kind, request, document, texts())
