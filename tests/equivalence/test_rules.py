@@ -129,6 +129,7 @@ VALUES: dict[str, Any] = {
     "method": "mbr", "beam": 2, "length_penalty": 2.0, "no_repeat_ngram": 2, "min_length": 4, "extra_length": 2,
     "max_length": 3, "n_best": 3, "temperature": 0.5, "top_k": 3, "top_p": 0.5, "samples": 2, "seed": 2,
     "shortlist": True, "token_scores": True, "alignment": True, "placeholders": (), "numbers": False,
+    "keep": ("cats",), "doubtful": False,
     "batch_tokens": 50, "precision": "float32",
 }  # fmt: skip
 ELSEWHERE = {"exact", "coverage_penalty", "language_model", "language_model_weight", "confidence", "confidence_samples"}

@@ -247,6 +247,8 @@ def _did_you_mean(loc: Sequence[str | int], architecture: str) -> str:
         elif isinstance(part, str):
             section = section_in(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
-    if close := difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.65):
+    key = str(loc[-1])
+    within = [name for name in known if len(key) > 2 and key in name]  # `step` is within `max_steps`
+    if close := difflib.get_close_matches(key, known, n=1, cutoff=0.65) or within[:1]:
         return f"; did you mean {_dotted([*loc[:-1], *close])}?"
     return f"; known here: {', '.join(known)}"

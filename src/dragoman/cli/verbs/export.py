@@ -48,11 +48,11 @@ def export(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Export a model to CTranslate2, which needs no torch, or to one HTML file that translates offline.
+    """Export a model to CTranslate2, or to one HTML file.
 
-    An export to CTranslate2 translates faster. It is verified before it is written: float32 against the model's own
-    log P and translations, int8 by BLEU. A page (`--to html`) has the model inside and opens in any browser, without
-    a network and without an installation.
+    An export to CTranslate2 needs no torch and translates faster. It is verified before it is written: float32 against
+    the model's own log P and translations, int8 by BLEU. A page (`--to html`) has the model inside and opens in any
+    browser, without a network and without an installation.
     """
     from dragoman.cli.shared.loading import changes
     from dragoman.cli.shared.progress import Display

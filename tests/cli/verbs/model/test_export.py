@@ -120,7 +120,7 @@ def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> Non
     ("arguments", "code", "complaint"),
     [
         (["-q", "int4"], 2, "quantization int4: choose one of int8, int8_bfloat16, float32"),
-        (["--to", "onnx"], 2, "--to onnx: choose one of: ctranslate2"),
+        (["--to", "onnx"], 2, "--to onnx: choose one of: ctranslate2, html"),
     ],
 )
 def test_what_there_is_not(dragoman: Any, trained_model: Path, arguments: list[str], code: int, complaint: str) -> None:

@@ -138,7 +138,7 @@ def test_better_translations_have_more_confidence(learned: Path) -> None:
     ("arguments", "complaint"),
     [
         (["--accept", "0"], "accept: 0 is not above 0"),
-        (["--lines", "50"], "50 lines with text; give at least 100"),
+        (["--lines", "50"], "Invalid value for '--lines': should be greater than or equal to 100"),
         (["--accept", "1", "--lines", "110"], "of 110 lines reach chrF 1"),
     ],
 )

@@ -48,6 +48,9 @@ def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dr
             f"train.start_from: {imported}: has no weights that training could start from, only those for CTranslate2; "
             f"`dragoman init PROJECT --from {imported}` makes a copy that has them"
         )
+    elif verb == "ensemble":
+        why = "has exports alone, and an ensemble needs the weights of each model; give -m once, or models with weights"
+        assert complaint == f"{imported}: {why}"
     else:
         assert complaint == f"{imported}: {WHY}"
     assert sorted(project.rglob("*")) == before

@@ -175,7 +175,7 @@ def test_an_output_that_cannot_be_written_is_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
-@pytest.mark.parametrize("place", ["file/out", "none/out", "folder", "", "..", "n" * 300])
+@pytest.mark.parametrize("place", ["file/out", "none/out", "folder", "..", "n" * 300])
 @pytest.mark.parametrize("verb", ["translate", "evaluate"])
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_translated(
     dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, place: str
@@ -189,7 +189,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_translat
     monkeypatch.chdir(tmp_path)
     text = ["dog"] if verb == "translate" else [trained / "data/test.en", trained / "data/test.de"]
     complaint = dragoman(verb, "-m", model, *text, "-o", place).refused(1)
-    assert complaint.startswith(f"{place or '.'}: cannot be written: ")
+    assert complaint.startswith(f"{place}: cannot be written: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
