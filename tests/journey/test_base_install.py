@@ -38,8 +38,9 @@ def test_the_base_package_translates_in_an_empty_environment(tmp_path: Path) -> 
     run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path / "wheel"), str(ROOT))
     (wheel,) = (tmp_path / "wheel").glob("dragoman-*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    web = ROOT / "src/dragoman/serve/web"
-    assert {f"dragoman/serve/web/{path.name}" for path in web.iterdir()} <= packed
+    for web in ("serve/web", "web", "inspection/web"):
+        files = [path for path in (ROOT / "src/dragoman" / web).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        assert {f"dragoman/{path.relative_to(ROOT / 'src/dragoman')}" for path in files} <= packed
     run(*pip, "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
     assert "torch" not in run(*pip, "list").stdout
 

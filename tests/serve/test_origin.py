@@ -153,3 +153,17 @@ def test_a_page_of_another_origin_learns_nothing_about_keys(client):
     wrong, right = ({**page, "authorization": f"Bearer {key}"} for key in ("wrong", "dg_000000000000_x"))
     answers = [client.post("/v1/translate", json={"text": "a"}, headers=headers) for headers in (wrong, right)]
     assert [answer.status_code for answer in answers] == [403, 403]
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "https://", "null"])
+def test_a_malformed_origin_is_a_foreign_one(client, origin):
+    answer = client.post("/v1/translate", json={"text": "Hello", "target": "ko"}, headers={"Origin": origin})
+    assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
+
+
+def test_what_origins_and_proxies_are_is_read_as_browsers_and_the_server_write_it():
+    public = public_address(origins=["https://App.example:443"], proxies=["10.0.0.5/8", "127.0.0.1"])
+    assert public.origins == {"https://app.example"}
+    assert public.proxies == ("10.0.0.0/8", "127.0.0.1")
+    with pytest.raises(ConfigError, match="not an origin"):
+        public_address(origins=["http://["])

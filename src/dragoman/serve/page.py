@@ -57,6 +57,7 @@ async def page(request: Request) -> Response:
         response = Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
     else:
         response = _sent(request, asset, ASK_AGAIN, headers)
+    response.headers["Cache-Control"] = f"private, {ASK_AGAIN}"  # no shared cache keeps the cookie of one browser
     if not browser_of(request) and not await needs_key(service_of(request)):
         new_browser(response, request)
     return response

@@ -9,7 +9,6 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -45,9 +44,15 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 def refuse_other_file(path: Path, remedy: str = "choose another name") -> None:
     """Raise ConfigError if a page would replace a file that is no page written here."""
-    with suppress(OSError), path.open("rb") as file:  # it may not exist, or writing will tell why not
-        if path.is_file() and GENERATOR not in file.read(NEAR):
-            raise ConfigError(f"{path}: exists already and is no page that Dragoman wrote; {remedy}")
+    if not path.is_file():  # writing will show why not, if it is a folder
+        return
+    try:
+        with path.open("rb") as file:
+            is_page = GENERATOR in file.read(NEAR)
+    except OSError:
+        is_page = False
+    if not is_page:
+        raise ConfigError(f"{path}: exists already and is no page that Dragoman wrote; {remedy}")
 
 
 def in_languages(texts: Mapping[str, str], attributes: tuple[str, ...] = ("lang",)) -> str:

@@ -183,3 +183,19 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     assert os.stat(path).st_size < 1 << 20
     with pytest.raises(DataError):
         opened(path)
+
+
+def test_no_module_of_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('a module of a stranger')")
+    monkeypatch.chdir(tmp_path)
+    assert texts(opened(manual(tmp_path)))[0] == "The Manual"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of processes")
+def test_limits_that_are_lower_already_stay(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000,) * 2);"
+        "from dragoman.documents.office.pdf_text import answer; print(answer(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, manual(tmp_path)], capture_output=True, text=True)
+    assert '"The Manual"' in done.stdout, done.stderr

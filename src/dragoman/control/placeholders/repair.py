@@ -34,7 +34,7 @@ from dragoman.engine import Engine, Query
 from dragoman.system.groups import in_groups
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.protect import blanked, is_prose
-from dragoman.text.terms.symbols import Symbols
+from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Candidate, Flag, Term, Translation
@@ -86,7 +86,7 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
             line.translation = restore_translation(line.translation, line.source, line.table, symbols)
         source = line.source
         if line.read is not None:
-            source, line.translation = line.read, write(line, line.translation)
+            source, line.translation = restore(line.read, line.table), write(line, line.translation)
         texts = [source, *(candidate.text for candidate in line.translation.candidates)]
         if not _are_prose(line, options, [*map(normalise, texts)]):
             requirements = Requirements.of(source, options, line.patterns, line.literals, line.languages)

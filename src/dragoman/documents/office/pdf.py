@@ -73,7 +73,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
 
 def _extracted(path: Path) -> dict[str, Any]:
     """What `pdf_text` says of a file."""
-    command = [sys.executable, "-c", _PROGRAM, str(path.resolve())]
+    command = [sys.executable, "-P", "-c", _PROGRAM, str(path.resolve())]  # -P: no module of the current folder
     environment = {**os.environ, "PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1"}
     limit = 8 * seconds_for(path.stat().st_size)
     try:

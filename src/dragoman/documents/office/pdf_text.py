@@ -79,13 +79,20 @@ def extract(path: str) -> dict[str, Any]:
 
 def seconds_for(size: int) -> int:
     """The most processor time for a file of a size in bytes: ten times what a page full of text takes."""
-    return 30 + size // (1 << 14)
+    return min(30 + size // (1 << 14), 300)
+
+
+def _limit(kind: int, most: int) -> None:
+    """Limit this process, unless it is limited to less already."""
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
 
 
 def answer(path: str) -> str:
     """What `extract` returns, or why there is no such thing, as JSON. Limits this process: it is for one file."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds_for(os.stat(path).st_size),) * 2)
+    _limit(resource.RLIMIT_AS, MEMORY)
+    _limit(resource.RLIMIT_CPU, seconds_for(os.stat(path).st_size))
     try:
         result = extract(path)
     except PdfRefused as error:

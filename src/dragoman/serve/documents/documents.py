@@ -20,7 +20,7 @@ from dragoman.errors import ConfigError, DataError, DragomanError, ResourceError
 from dragoman.serve.documents.document import FILES, DocumentRequest, StoredDocument
 from dragoman.serve.documents.store import DocumentLimits, DocumentStore
 from dragoman.serve.documents.work import DocumentWorkers, chosen
-from dragoman.serve.http.access import allowed_model, with_key
+from dragoman.serve.http.access import allowed_model, needs_key, with_key
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import receive
@@ -79,14 +79,17 @@ async def upload(
     if service.draining:
         raise Problem(503, "stopping", "The service is busy", "the service is about to stop; try again later", 5)
     length = call.request.headers.get("content-length", "0")
-    with store.incoming(call.sender, int(length[:18]) if length.isdecimal() else 1) as incoming:
+    # Until a key is known the upload is its address's: a cookie is whatever a program invents.
+    client, keyless = call.request.client, call.key is None and await needs_key(service)
+    sender = client.host if client and keyless else call.sender
+    with store.incoming(sender, int(length[:18]) if length.isdecimal() else 1) as incoming:
         accept = partial(_accept, unknown_format)
         came = await receive(call.request, incoming.folder / FILES, accept, lambda size: store.count(incoming, size))
         if came.file is None:
             raise malformed("file: missing; send the document as a file in this field")
         sent_keys = [came.fields.pop(name, "") for name in ("api_key", "auth_key")]
         call = await with_key(call, next(filter(None, sent_keys), ""))
-        incoming.sender = call.sender
+        store.assign(incoming, call.sender)
         request = request_of(came.fields, came.file.name)
         model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
         request = request.model_copy(update={"model": model})

@@ -164,6 +164,15 @@ class DocumentStore:
         with self._changed:
             self._refuse_more(incoming.sender, 0)
 
+    def assign(self, incoming: Incoming, sender: str) -> None:
+        """The upload is of this sender, whose key it has brought. Raises Problem if that sender has too much."""
+        if sender == incoming.sender:
+            return
+        others = self._others_of(sender)
+        with self._changed:
+            self._refuse_more(sender, max(1, incoming.bytes), others)
+            incoming.sender = sender
+
     def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
         documents = [*others, *(document for document in self._documents.values() if document.facts.sender == sender)]
         coming = [incoming for incoming in self._incoming if incoming.sender == sender]

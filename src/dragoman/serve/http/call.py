@@ -124,7 +124,7 @@ def new_browser(response: Response, request: Request) -> None:
     """Give a browser its cookie: random, so that nobody guesses it, and only for the service's own pages."""
     value, secure = secrets.token_urlsafe(24), request.url.scheme == "https"
     path = public_of(request).path("/")
-    response.set_cookie(COOKIE, value, COOKIE_SECONDS, path=path, secure=secure, httponly=True, samesite="strict")
+    response.set_cookie(COOKIE, value, COOKIE_SECONDS, path=path, secure=secure, httponly=True, samesite="lax")
 
 
 def public_of(request: Request) -> PublicAddress:

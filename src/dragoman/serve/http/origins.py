@@ -93,9 +93,10 @@ def public_address(
     names: Sequence[str] = (), origins: Sequence[str] = (), proxies: Sequence[str] = (), root: str = ""
 ) -> PublicAddress:
     """The address that these options make. Raises ConfigError."""
+    networks = []
     for proxy in proxies:
         try:
-            ipaddress.ip_network(proxy, strict=False)
+            networks.append(_network(proxy))
         except ValueError:
             raise ConfigError(
                 f"--trusted-proxy {proxy}: not an address or a network; write 127.0.0.1 or 10.0.0.0/8"
@@ -104,21 +105,34 @@ def public_address(
     if not _PATH.fullmatch(root):
         raise ConfigError(f"--root-path {root}: not a path; write /dragoman, for example")
     hosts = frozenset(name.lower() for name in ("localhost", *names))
-    return PublicAddress(hosts, frozenset(map(_checked, origins)), tuple(proxies), root)
+    return PublicAddress(hosts, frozenset(map(_checked, origins)), tuple(networks), root)
+
+
+def _network(proxy: str) -> str:
+    """An address, or a network by its first address, as the server compares it. Raises ValueError."""
+    network = ipaddress.ip_network(proxy, strict=False)
+    return str(network.network_address if network.num_addresses == 1 else network)
 
 
 def _checked(origin: str) -> str:
     """An origin as browsers write it. Raises ConfigError."""
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # such as `http://[`
+        parts = urlsplit("")
     if origin in (ANY, SANDBOXED) or (parts.scheme and parts.netloc and origin.count("/") == 2):
-        return origin.lower()
+        port = _DEFAULT_PORTS.get(parts.scheme.lower())
+        return origin.lower().removesuffix(f":{port}")
     what = "not an origin; write https://app.example, with its port if it has one; null is a sandboxed page"
     raise ConfigError(f"--allow-origin {origin}: {what}")
 
 
 def _is_of(origin: str, host: str) -> bool:
     """Whether a page of this origin is of the host that was asked, whatever its scheme: a proxy may add TLS."""
-    parts = urlsplit(origin.lower())
+    try:
+        parts = urlsplit(origin.lower())
+    except ValueError:  # such as `http://[`, which is no browser's
+        return False
     port = _DEFAULT_PORTS.get(parts.scheme)
     hosts = {parts.netloc, parts.netloc.removesuffix(f":{port}"), f"{parts.netloc}:{port}"}
     return bool(parts.netloc) and host.lower() in hosts

@@ -99,8 +99,8 @@ class Database:
         self._refuse_while_silent()
         try:
             with self.engine.begin() as connection:
+                self._silent = False  # it answered, whatever becomes of the transaction
                 yield connection
-            self._silent = False
         except (DBAPIError, PoolTimeout) as error:
             if isinstance(error, DBAPIError) and not _is_gone(error):
                 raise
@@ -209,7 +209,9 @@ def limited(generator: Generator[Any, Any, T], seconds: float, too_late: Callabl
     try:
         while True:
             ready = yield generator.send(ready)
-            if not ready and time.monotonic() > end:
+            if ready:
+                end = time.monotonic() + seconds  # an answer that comes is waited for to its end
+            elif time.monotonic() > end:
                 too_late()
     except StopIteration as done:
         value: T = done.value

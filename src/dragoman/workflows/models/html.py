@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from dragoman.bundle import Bundle
+from dragoman.bundled import HOME
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.exporting.packing import Numbers, Tensor, rounded
 from dragoman.exporting.page import PageModel, render
@@ -83,7 +84,8 @@ def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
     read = _of_weights if bundle.has_weights else _of_export
     tensors, shape = read(bundle, numbers)
     # Next to bundled models is a notice of whose text they learned from.
-    texts = [path for path in (bundle.folder / "README.md", bundle.folder.parent / NOTICE) if path.is_file()]
+    notices = [HOME / NOTICE] if bundle.folder.parent == HOME else []
+    texts = [path for path in (bundle.folder / "README.md", *notices) if path.is_file()]
     card = "\n".join(path.read_text(encoding="utf-8") for path in texts)
     return PageModel(bundle.config.project.name, bundle.config, bundle.tokenizer, tensors, shape, card)
 
