@@ -1,6 +1,7 @@
 """`dragoman look`: how a model translates one sentence, in the terminal, on a page or as a file of arrays."""
 
 import contextlib
+import os
 import sys
 import tempfile
 import webbrowser
@@ -212,8 +213,9 @@ def _open_page(options: LookOptions, layers: tuple[int, ...], inspections: Seque
     """Write the page into a new folder, and open it if there is a browser."""
     html = Path(tempfile.mkdtemp(prefix="dragoman-look-")) / "look.html"
     _write_page(html, options, layers, inspections)
-    with contextlib.suppress(webbrowser.Error):
-        webbrowser.open(html.as_uri())
+    if not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        with contextlib.suppress(webbrowser.Error):  # without a display it would be a browser of the terminal
+            webbrowser.open(html.as_uri())
 
 
 def _print(inspection: "Inspection") -> None:
