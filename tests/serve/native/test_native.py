@@ -124,7 +124,8 @@ def test_a_declared_character_set_does_not_change_how_html_is_read(client):
 
 @pytest.mark.slow
 def test_a_stream_has_every_sentence_and_together_they_are_the_translation(client, offline, lines):
-    text = "\n".join(lines[-6:-1])
+    everyday = "The weather is nice today. Let us go to the park. We will bring bread and water. Our friends come too. "
+    text = "\n".join([*lines[-6:-1], everyday * 3, (everyday * 4).strip()])
     whole = texts_of(client.post("/v1/translate", json={"text": text, "source": "en", "target": "ko"}))[0]
     answer = client.post("/v1/translate/stream", json={"text": text, "source": "en", "target": "ko"})
     *sentences, (last, end) = events_of(answer)

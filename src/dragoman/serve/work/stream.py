@@ -86,7 +86,7 @@ def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece
     """The sentences of a line; the line itself where a part alone might be read or translated differently."""
     whole = [_StreamPiece(Segment(line, ""), before)]
     scripts = scripts_of_language(translator.language)
-    is_prepared = scripts & {"Latn", "Hang"} and not everyday(scripts).fullmatch(line)
+    is_prepared = line != line.strip() or (scripts & {"Latn", "Hang"} and not everyday(scripts).fullmatch(line))
     if not translator.max_source_tokens or is_prepared or find_placeholders(normalise(line)):
         return whole
     (sentences,) = _split(translator, [line])
