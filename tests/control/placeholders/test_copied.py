@@ -3,9 +3,13 @@
 import pytest
 
 from dragoman.config import DecodeConfig, TokenizerConfig
+from dragoman.control.placeholders import copied
+from dragoman.control.placeholders.copied import Reader
 from dragoman.errors import ConfigError
+from dragoman.text.terms.protect import Placeholder
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.script import scripts_of_language
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from stand_ins import FakeEngine
@@ -152,3 +156,28 @@ def test_alone_is_as_in_any_batch_and_alternatives_and_alignment_are_of_the_writ
     found = translator.translate("- open €5 and\tsave it", alignment=True)
     words = [(found.source[a.begin : a.end], found.text[b.begin : b.end]) for a, b in found.alignment]
     assert all(source.strip() == target.strip() or not source for source, target in words), words
+
+
+def test_private_tags_name_no_script_and_without_patterns_nothing_is_copied(tokenizer: Tokenizer) -> None:
+    assert scripts_of_language("zxx-x-past") == scripts_of_language("de-Abcd") == frozenset()
+    assert scripts_of_language("de-x-klar") == {"Latn"}
+    options = DecodeConfig(placeholders=())
+    dates = Translator(tokenizer, FakeEngine(), options, max_source_tokens=400, language="zxx-x-past")
+    assert seen(dates, "1999/02/16") == ["1999/02/16"]
+
+
+def test_an_ordinal_is_no_mark_of_a_list_and_a_word_keeps_its_marks(tokenizer: Tokenizer) -> None:
+    assert not Reader.of(tokenizer, "de", "en", True).numbered
+    assert Reader.of(tokenizer, "en", "ko", True).numbered
+    hidden = [span.text for span in copied._foreign("He gave नमस्ते to me.", frozenset(("Latn",)))]
+    assert hidden == ["नमस्ते"]
+
+
+def test_long_lines_take_linear_time() -> None:
+    """Thousands of spaces, and of identifiers beyond the names that there are."""
+    assert len(copied._GAP.split("a" + " " * 50_000 + "b")) == 1
+    text = " ".join(f"AB{n:06}CD" for n in range(4000))
+    spans = [Placeholder(11 * n, 11 * n + 10, "identifier", text[11 * n : 11 * n + 10]) for n in range(4000)]
+    names = copied._Names(text)
+    assert names.in_place(text, spans).startswith("X1 X2 ")
+    assert len(names.names) == 40

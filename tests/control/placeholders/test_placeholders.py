@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, TokenizerConfig
@@ -151,6 +151,7 @@ def test_text_with_codes_has_placeholders_and_what_is_protected(
 @settings(max_examples=12)
 @given(st.lists(st.sampled_from([*WORDS, "Stop.", "É"]), max_size=8).map(" ".join), seeds)
 def test_without_placeholders_nothing_changes(text: str, seed: int) -> None:
+    assume(text.strip("É "))  # what has no word of two letters is copied
     unchecked = spoiling(seed, placeholders=(), numbers=False)
     assert spoiling(seed).translate(text).candidates == unchecked.translate(text).candidates
 

@@ -170,7 +170,8 @@ def with_doubts(translation: Translation, learned: Confidence) -> Translation:
 
     A translation with a fault has its warning already, and one that is as its source had nothing to translate.
     """
-    if not learned.doubtful or translation.text == translation.source or is_flagged(translation):
+    best = translation.candidates[0]
+    if not learned.doubtful or not best.tokens or best.text == translation.source or is_flagged(translation):
         return translation
     confidence = translation.confidence or learned.probability(translation)
     if confidence >= learned.doubtful or translation.match is not None:

@@ -50,17 +50,19 @@ _ENGLISH_POSSIBLE = r"""
     of\scourse|surely|beat\w*|terrible|awful\w*|useless|vain|no\slonger|cheap\w*|stupid\w*|silly|clumsy|
     careless\w*|rude\w*|naive|restless\w*|lazy|weak\w*|ill|broke\w*|vacan\w+|idle|illness|blind|deaf|mute|
     dumb|numb|bland|rare|scarce|abnormal\w*|unknown|ignoran\w+|shame\w*|bitter|messy|as\s(?:soon|long|far)|
-    regardless|whether|whatever|who(?:ever)|however|despite|spite|though|although)\b|\bkeep\w*\s.*\bfrom\b|
+    regardless|whether|whatever|who(?:ever)|however|despite|spite|though|although)\b|\bkeep\w*\s.{0,200}\bfrom\b|
     \bfar\sfrom\b
 """
 _ENGLISH_IDIOM = r"""
+    \b(?:ca|could)n['’]t\swait\b|(?:^|[.!?]\s)(?:is|are|was|were|do|does|did|wo|would|could|ca)n['’]t\b|
     \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
     mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
     question)|other|else)\b|\bnever\s(?:seen|h(?:eard)|been|felt|met|had|ceases?|too|mind|again)\b|
-    \bnever\b.*\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.*\benough\b|\bnot\sonly\b|
-    \bkeep\w*\s.*\bfrom\b|\bstand\b|\bwith\sor\swithout\b
+    \bnever\b.{0,200}\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.{0,200}\benough\b|\bnot\sonly\b|
+    \bkeep\w*\s.{0,200}\bfrom\b|\bstand\b|\bwith\sor\swithout\b
 """
 _KOREAN_IDIOM = r"""
+    (?:재미|맛|어이|어처구니|정신|뜬금|꼼짝)\s?없|시간[이은도]?\s?없|
     지\s?않(?:게|으려|도록|으면|아도)|지\s?(?:못하게|말고|말아)|뿐(?:만)?\s?아니라|(?:빠짐|틀림|끊임|다름|
     어김|거침|변함|상관|관계|쉴\s?새|터무니|더할\s?나위|수|끝|지체|아낌|쓸모|말|두말할\s?것)\s?없이?|밖에|
     도\s안|지나지\s?않|불구|잊지|놓치지|(?:문제|이상|관계|상관|걱정|틀림)[가이은는도]?\s?없|없어[졌지진]|

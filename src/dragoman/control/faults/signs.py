@@ -74,6 +74,9 @@ _WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\u
 SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}]")
 
 
+# Latin letters of a unit or an abbreviation, at most.
+SHORT = 4
+_UNITS = frozenset("nm mm cm km mg kg ml cl dl kb mb gb tb kw mw hz khz mhz ghz cal kcal mph kph".split())
 # Letters of the languages whose words are known; a word of two letters or more in others is foreign.
 _LETTERS = {"en": "A-Za-z\u00c0-\u024f", "ko": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u3400-\u9fff\uf900-\ufaff"}
 FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, letters in _LETTERS.items()}
@@ -81,11 +84,17 @@ FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, lette
 
 def differing_words(source: str, text: str, languages: tuple[str, str]) -> tuple[Counter[str], Counter[str]]:
     """The foreign words that a translation lacks and makes up; both texts are without placeholders."""
-    ours, theirs = (FOREIGN[language].findall(side) for language, side in zip(languages, (source, text), strict=True))
+    sides = zip(languages, (source, text), strict=True)
+    ours, theirs = ([word for word in FOREIGN[tag].findall(side) if not _is_short(word)] for tag, side in sides)
     if not ours and not theirs:
         return Counter(), Counter()
     source, text = (unicodedata.normalize("NFKC", side).casefold() for side in (source, text))
     return _not_in(ours, text), _not_in(theirs, source)
+
+
+def _is_short(word: str) -> bool:
+    """Units and abbreviations (`km`, `TV`, `CCTV`): one language has a word where the other has letters."""
+    return word.isascii() and len(word) <= SHORT and (word.isupper() or word.casefold() in _UNITS)
 
 
 def _not_in(words: list[str], folded: str) -> Counter[str]:

@@ -22,12 +22,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+import regex
+
 from dragoman.config import DecodeConfig
 from dragoman.control.search.sentences import LINE_BREAK, Frame, Line
 from dragoman.text.terms.keep import KEEP, find_kept
 from dragoman.text.terms.protect import Placeholder, apart, blanked, find_placeholders
 from dragoman.text.terms.symbols import find_symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.particles import with_particles_of
 from dragoman.text.words.reading import read
@@ -35,11 +38,15 @@ from dragoman.text.words.script import has_word, is_cased, script_of, scripts_of
 from dragoman.translation import Link, Span, Translation
 
 _BREAKS = "\n\r\v\f\x85\u2028\u2029"
-_TAB = re.compile(r"([ \xa0\u3000]*(?:\t[ \xa0\u3000]*)+)")
-_GAP = re.compile(r"([ \xa0\u3000]*(?:\t[ \xa0\u3000]*)+|[ \xa0\u3000]*[\n\r\v\f\x85\u2028\u2029]\s*)")
+# A run of spaces is tried once: otherwise a long one would be tried from each of its spaces.
+_TAB = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:\t[ \xa0\u3000]*)+)")
+_GAP = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:(?:\t[ \xa0\u3000]*)+|[\n\r\v\f\x85\u2028\u2029]\s*))")
 _MARK = re.compile(
-    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―>]+|\#{1,6}|[①-⑳❶-❿]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\)|\d{1,3}\.)\s+(?=\S)"
+    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―>]+|\#{1,6}|[①-⑳❶-❿]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))\s+(?=\S)"
 )
+# In other languages a number with a full stop is an ordinal: "5. März".
+_NUMBER_MARK = re.compile(r"\d{1,3}\.\s+(?=\S)")
+_NUMBERED = frozenset(["en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"])
 # Scripts in which any language writes names; those of which each has words of the others.
 _CASED = frozenset(("Latn", "Cyrl", "Grek", "Armn"))
 _COMMON, _HAN = frozenset(("Latn", "Zyyy", "")), frozenset(("Hang", "Hira", "Kana", "Bopo"))
@@ -54,7 +61,9 @@ _SENTENCE = re.compile(r"[^.!?:;]+[.!?:;]*\s*")
 # Words in capitals that make a sentence; fewer may be names.
 _FEW_WORDS = 3
 _CAPITALS = re.compile("[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2}")
-_WORDS = re.compile(r"[^\W\d_]+(?:[ \u200c][^\W\d_]+)*")
+# Letters with their marks: a vowel sign of Hindi belongs to its word.
+_ONE_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 MOST_NAMES = 40
 # Letters of an abbreviation.
@@ -87,6 +96,8 @@ class Reader:
     scripts: frozenset[str]
     target_scripts: frozenset[str]
     divides: bool
+    numbered: bool
+    """Whether a number with a full stop begins an entry of a list."""
     everyday: re.Pattern[str]
     """What a line matches that has nothing to be prepared; most do, and this module is not asked."""
 
@@ -95,7 +106,8 @@ class Reader:
         """The reader for two languages (BCP-47)."""
         scripts = scripts_of_language(source)
         of_target = scripts_of_language(target) if target else frozenset[str]()
-        return cls(tokenizer, scripts, of_target, divides, everyday(scripts))
+        numbered = primary_language(source) in _NUMBERED
+        return cls(tokenizer, scripts, of_target, divides, numbered, everyday(scripts))
 
     def prepare(self, line: Line, options: DecodeConfig) -> None:
         """Give a line its frame, its text for the model, and what is hidden from that."""
@@ -107,20 +119,22 @@ class Reader:
         line.read = line.text = read(line.text, scripts, not keeps_entities, lambda: self.tokenizer.characters)
         if line.prefix:  # it is the beginning of the whole translation
             return
+        copies = (options.placeholders if line.patterns is None else line.patterns) != ()  # with () nothing is copied
         names = _Names(line.source + line.text)
         before, columns, in_capitals = "", list[tuple[str, str]](), list[bool]()
         for part in self._parts(line.text):
             core = part.strip()
             spans = self._spans(core, line, options, scripts) if core else []
             outside = blanked(core, spans)
-            if not has_word(outside, scripts) or self._is_unknown_acronym(outside):
+            if not core or (copies and (not has_word(outside, scripts) or self._is_unknown_acronym(outside))):
                 before, columns = _extended(before, columns, _on_one_line(part))
                 continue
-            begin, end = _inside(core, spans)
+            begin, end = _inside(core, spans, self.numbered) if copies else (0, len(core))
             left = part.index(core) + begin
             before, columns = _extended(before, columns, part[:left])
             inner = [_moved(span, -begin) for span in spans if begin <= span.begin < end]
-            text = names.in_place(self._recased(core[begin:end], inner), [s for s in inner if self._is_hidden(s)])
+            shown = self._recased(core[begin:end], inner) if copies else core
+            text = names.in_place(shown, [s for s in inner if self._is_hidden(s)])
             columns.append((text, part[left + end - begin :]))
             in_capitals.append(outside.isupper())
         line.frame = Frame(before, tuple(columns)) if columns else Frame(_as_it_is(as_given))
@@ -198,7 +212,8 @@ class Reader:
             ids = self.tokenizer.encode([form], "source")[0]
             return len(ids), prefers_capitals and form != word, -sum(processor.GetScore(token) for token in ids)
 
-        return min((word.lower(), word.capitalize(), word), key=rank)
+        forms = (word.lower(), word.capitalize(), word)
+        return min((form for form in forms if len(form) == len(word)), key=rank)  # `İ` in small letters is two
 
     def _recased(self, text: str, spans: Sequence[Placeholder]) -> str:
         """A text in capitals, or its sentences of several words in capitals, in small letters; spans stay."""
@@ -230,6 +245,8 @@ class _Names:
     text: str
     names: dict[str, str] = field(default_factory=dict)
     """By what they replace."""
+    free: list[str] | None = None
+    """Those that are left; None: not looked for yet."""
 
     def in_place(self, text: str, spans: Sequence[Placeholder]) -> str:
         """The text with names in place of the spans, as long as there are any."""
@@ -244,8 +261,10 @@ class _Names:
         return "".join([*written, text[at:]])
 
     def _next(self) -> str | None:
-        names = (f"X{number}" for number in range(1, MOST_NAMES + 1))
-        return next((name for name in names if name not in self.text and name not in self.names.values()), None)
+        if self.free is None:
+            names = (f"X{number}" for number in range(1, MOST_NAMES + 1))
+            self.free = [name for name in names if name not in self.text]
+        return self.free.pop(0) if self.free else None
 
 
 def _joined(text: str, spans: Sequence[Placeholder]) -> Iterator[Placeholder]:
@@ -282,12 +301,12 @@ def _on_one_line(text: str) -> str:
     return LINE_BREAK.sub(" ", text) if text.strip() or "\t" in text else " "
 
 
-def _inside(text: str, spans: Sequence[Placeholder]) -> tuple[int, int]:
+def _inside(text: str, spans: Sequence[Placeholder], numbered: bool) -> tuple[int, int]:
     """Where a text begins behind the mark of a list and pictures, and ends before pictures."""
     begin, end = 0, len(text)
     pictures = {span.begin: span.end for span in spans if _is_picture(span)}
     for _ in range(4):
-        if mark := _MARK.match(text, begin):
+        if mark := _MARK.match(text, begin) or (_NUMBER_MARK.match(text, begin) if numbered else None):
             if any(span.begin < mark.end() and mark.start() < span.end and not _is_picture(span) for span in spans):
                 break
             begin = mark.end()
@@ -321,11 +340,11 @@ def _foreign(text: str, scripts: frozenset[str]) -> Iterator[Placeholder]:
     allowed = scripts | _COMMON | (frozenset(("Hani",)) if scripts & _HAN else frozenset())
 
     def is_foreign(word: str) -> bool:
-        return not word.isascii() and not any(script_of(letter) in allowed for letter in word)
+        return not word.isascii() and not any(script_of(letter) in allowed for letter in word if letter.isalpha())
 
     for run in _WORDS.finditer(text):
         begin = end = run.start()
-        for word in re.finditer(r"[^\W\d_]+", run[0]):
+        for word in _ONE_WORD.finditer(run[0]):
             if is_foreign(word[0]):
                 begin = begin if end > begin else run.start() + word.start()
                 end = run.start() + word.end()
@@ -346,7 +365,7 @@ def _moved(span: Placeholder, by: int) -> Placeholder:
 
 def write(line: Line, translation: Translation) -> Translation:
     """The translation of a line as it was given, from that of what the model saw."""
-    if line.read is None:
+    if line.read is None or not translation.candidates:
         return translation
     names = _named(line.hidden)
     candidates = tuple(

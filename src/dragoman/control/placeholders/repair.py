@@ -87,6 +87,8 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
         source = line.source
         if line.read is not None:
             source, line.translation = restore(line.read, line.table), write(line, line.translation)
+        if line.frame is not None and not line.frame.columns:  # it was copied
+            continue
         texts = [source, *(candidate.text for candidate in line.translation.candidates)]
         if not _are_prose(line, options, [*map(normalise, texts)]):
             requirements = Requirements.of(source, options, line.patterns, line.literals, line.languages)

@@ -44,14 +44,20 @@ _RIGHT_TO_LEFT = frozenset({"Adlm", "Arab", "Hebr", "Nkoo", "Samr", "Syrc", "Tha
 _COMPOSITE = {"Kore": "Hang Hani", "Jpan": "Hira Kana Hani", "Hans": "Hani", "Hant": "Hani", "Hrkt": "Hira Kana"}
 
 
+_KNOWN = frozenset(_BY_NAME.values())
+
+
 @cache
 def scripts_of_language(tag: str) -> frozenset[str]:
     """The scripts in which this language is written; a script subtag wins. Empty: no opinion."""
     language, *subtags = tag.replace("_", "-").split("-")
     for subtag in subtags:
+        if len(subtag) == 1:  # an extension, or what is agreed on in private, follows
+            break
         if len(subtag) == 4 and subtag.isalpha():
             code = subtag.title()
-            return frozenset(_COMPOSITE.get(code, code).split())
+            codes = frozenset(_COMPOSITE.get(code, code).split())
+            return codes if codes <= _KNOWN else frozenset()
     return frozenset(script for script, languages in _LANGUAGES.items() if language.lower() in languages.split())
 
 
