@@ -76,7 +76,33 @@ SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}]")
 
 # Latin letters of a unit or an abbreviation, at most.
 SHORT = 4
-_UNITS = frozenset("nm mm cm km mg kg ml cl dl kb mb gb tb kw mw hz khz mhz ghz cal kcal mph kph".split())
+_UNITS = frozenset(
+    [
+        "nm",
+        "mm",
+        "cm",
+        "km",
+        "mg",
+        "kg",
+        "ml",
+        "cl",
+        "dl",
+        "kb",
+        "mb",
+        "gb",
+        "tb",
+        "kw",
+        "mw",
+        "hz",
+        "khz",
+        "mhz",
+        "ghz",
+        "cal",
+        "kcal",
+        "mph",
+        "kph",
+    ]
+)
 # Letters of the languages whose words are known; a word of two letters or more in others is foreign.
 _LETTERS = {"en": "A-Za-z\u00c0-\u024f", "ko": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u3400-\u9fff\uf900-\ufaff"}
 FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, letters in _LETTERS.items()}

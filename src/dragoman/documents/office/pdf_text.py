@@ -8,7 +8,6 @@ repeated at the edges of pages is left out.
 import json
 import os
 import re
-import resource
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -82,17 +81,22 @@ def seconds_for(size: int) -> int:
     return min(30 + size // (1 << 14), 300)
 
 
-def _limit(kind: int, most: int) -> None:
-    """Limit this process, unless it is limited to less already."""
-    _, hard = resource.getrlimit(kind)
+def _limit(kind: str, most: int) -> None:
+    """Limit this process, unless it is limited to less already. `kind` is a name of the module `resource`."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    number = getattr(resource, kind)
+    _, hard = resource.getrlimit(number)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (most, most))
+    resource.setrlimit(number, (most, most))
 
 
 def answer(path: str) -> str:
     """What `extract` returns, or why there is no such thing, as JSON. Limits this process: it is for one file."""
-    _limit(resource.RLIMIT_AS, MEMORY)
-    _limit(resource.RLIMIT_CPU, seconds_for(os.stat(path).st_size))
+    _limit("RLIMIT_AS", MEMORY)
+    _limit("RLIMIT_CPU", seconds_for(os.stat(path).st_size))
     try:
         result = extract(path)
     except PdfRefused as error:

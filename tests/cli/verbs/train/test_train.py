@@ -87,7 +87,7 @@ def test_a_model_that_learned_nothing_is_not_promised_to_translate(
 @pytest.mark.slow
 def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path) -> None:
     result = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
-    typed = next(line for line in result.err.splitlines() if line.strip().startswith("dragoman model show"))
+    typed = next(line for line in result.err.splitlines() if line.strip().startswith("dragoman "))
     assert dragoman(*typed.split()[1:]).code == 0
 
 
