@@ -135,6 +135,7 @@ VALUES: dict[str, Any] = {
 ELSEWHERE = {"exact", "coverage_penalty", "language_model", "language_model_weight", "confidence", "confidence_samples"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_stepwise")
 @pytest.mark.parametrize("prefix", ["", "red"])
 def test_no_key_takes_the_references_search(toy_engines: Engines, toy_tokenizer: Tokenizer, prefix: str) -> None:
