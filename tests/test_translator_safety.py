@@ -221,7 +221,7 @@ def test_long_lines_make_the_window_of_a_stream_smaller(tokenizer: Tokenizer) ->
             yield "dog" * 100_000 + " " * 500_000
 
     found = next(iter(make(tokenizer, max_source_tokens=1000).stream(lines())))
-    assert (len(found.text), read) == (300_000, 2)
+    assert (len(found.text), read) == (800_000, 2)  # the space at the end of a line stays
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "Containerfile"
 # Of python:3.11-slim-bookworm: Debian without packages, Python and pip. It is counted as published, and not measured.
 BASE = 131_000_000
-MOST = 400_000_000
+MOST = 420_000_000
 
 
 def test_its_last_stage_is_small_without_root_and_checks_its_health() -> None:
@@ -49,7 +49,7 @@ def served(image: Stage) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_it_has_less_than_400_megabytes_and_no_pytorch(image: Stage) -> None:
+def test_it_has_less_than_420_megabytes_and_no_pytorch(image: Stage) -> None:
     packages = next((image.root / "app" / "lib").glob("python3*")) / "site-packages"
     names = {one.name for one in packages.iterdir()}
     assert {"ctranslate2", "dragoman", "fastapi", "psycopg", "lxml"} <= names

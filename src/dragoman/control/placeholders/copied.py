@@ -18,7 +18,7 @@ lines, which one expression recognises, have nothing of this.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -161,17 +161,18 @@ class Reader:
         if not certain:
             return spans
         certain = apart(certain)
-        return sorted([*certain, *(span for span in spans if not _overlaps(span, certain))])
+        taken = _covered(certain, len(text))
+        return sorted([*certain, *(span for span in spans if not any(taken[span.begin : span.end]))])
 
     def _signs(self, text: str, placeholders: Sequence[Placeholder]) -> Iterator[Placeholder]:
         """Signs that the vocabulary cannot write, with what belongs to them; pictures are placeholders already."""
         unknown = {sign for sign in set(text) - self.tokenizer.characters if _is_sign(sign)}
         if not unknown:
             return
-        pictures = [span for span in placeholders if span.pattern == "emoji"]
+        pictures = _covered([span for span in placeholders if span.pattern == "emoji"], len(text))
         for match in re.finditer(f"[{re.escape(''.join(sorted(unknown)))}]+\ufe0f?", text):
             begin, end = match.span()
-            if any(span.begin <= begin < span.end for span in pictures):
+            if pictures[begin]:
                 continue
             before, kind = text[max(begin - 24, 0) : begin], unicodedata.category(text[begin])
             if kind == "Sc" or text[begin] in _OF_NUMBERS:
@@ -355,8 +356,12 @@ def _foreign(text: str, scripts: frozenset[str]) -> Iterator[Placeholder]:
             yield Placeholder(begin, end, "foreign", text[begin:end])
 
 
-def _overlaps(span: Placeholder, others: Sequence[Placeholder]) -> bool:
-    return any(span.begin < other.end and other.begin < span.end for other in others)
+def _covered(spans: Iterable[Placeholder], length: int) -> bytearray:
+    """For each character of a text of this length, 1 if a span has it."""
+    covered = bytearray(length)
+    for span in spans:
+        covered[span.begin : span.end] = b"\1" * (span.end - span.begin)
+    return covered
 
 
 def _moved(span: Placeholder, by: int) -> Placeholder:
