@@ -159,7 +159,7 @@ def test_under_a_path_of_a_proxy_that_leaves_it_there_or_takes_it_off(service, p
     asyncio.run(ask())
 
 
-def test_no_redirect_leads_to_another_host():
+def test_no_redirect_is_to_another_host():
     assert PublicAddress().redirected("http://localhost//evil.example/?a=b") == "/evil.example/?a=b"
 
 

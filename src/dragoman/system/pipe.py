@@ -19,6 +19,8 @@ T = TypeVar("T")
 # processors are busy, each of them gives a thread that reads a turn.
 PAUSE, LOOKS = 0.02, 5
 _BLOCK = 1 << 16
+# Bytes of a line; a file without line ends would otherwise be read until memory ends.
+LONGEST_LINE = 1 << 26
 
 
 class PipeLines(Iterator[bytes]):
@@ -50,11 +52,14 @@ class PipeLines(Iterator[bytes]):
     def _read(self) -> None:
         block = os.read(self.descriptor, _BLOCK)
         self._ended = not block
-        self._rest += block
-        *lines, rest = self._rest.split(b"\n")
-        if lines:
+        head, *following = block.split(b"\n")
+        self._rest += head
+        if following:
+            *lines, rest = self._rest, *following
             self._lines = [bytes(line) + b"\n" for line in reversed(lines)]
-            self._rest = rest
+            self._rest = bytearray(rest)
+        elif len(self._rest) > LONGEST_LINE:  # the reader refuses it
+            self._lines, self._rest = [bytes(self._rest)], bytearray()
 
 
 def pipe_lines(file: object) -> PipeLines | None:
