@@ -10,13 +10,13 @@ import pytest
 import dragoman
 from dragoman.errors import ConfigError, DataError
 from dragoman.workflows.data import agreement
-from dragoman.workflows.data.agreement import Agreement, dual_cross_entropy, percentiles
+from dragoman.workflows.data.agreement import SHORTEST, Agreement, dual_cross_entropy, percentiles
 
 LONGEST = 60
 
 
 class FakeTranslator:
-    """Translates one direction; a pair costs what its words that the other side lacks say: `bad` 4, others 0.5."""
+    """Translates one direction; the word `bad` costs 4 nats, others and the end 0.5."""
 
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target = source, target
@@ -45,14 +45,23 @@ def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_score_is_the_dual_conditional_cross_entropy() -> None:
-    assert dual_cross_entropy(1.0, 3.0) == abs(1.0 - 3.0) + (1.0 + 3.0) / 2
-    assert dual_cross_entropy(2.0, 2.0) == 2.0
-    assert dual_cross_entropy(math.inf, 2.0) == dual_cross_entropy(math.inf, math.inf) == math.inf
+    assert dual_cross_entropy([-1.0] * 9, [-3.0] * 10) == abs(1.0 - 3.0) + (1.0 + 3.0) / 2
+    assert dual_cross_entropy([-2.0] * 9, [-2.0] * 8) == 2.0
+    assert dual_cross_entropy([-math.inf] * 9, [-2.0] * 9) == math.inf
+    assert dual_cross_entropy([-math.inf] * 9, [-math.inf] * 9) == math.inf
+
+
+def test_a_few_tokens_are_not_judged() -> None:
+    assert dual_cross_entropy([-9.0] * (SHORTEST - 1), [-9.0] * 20) == 0.0
+    assert dual_cross_entropy([-9.0] * SHORTEST, [-9.0] * SHORTEST) == 9.0
+
+
+SEVEN = "eins zwei drei vier fünf sechs sieben"
 
 
 def test_each_direction_has_its_model_in_any_order() -> None:
-    pairs = [("eins zwei", "one bad"), ("drei", "three")]
-    forward, backward = (4.0 + 0.5 + 0.5) / 3, 0.5
+    pairs = [(SEVEN, "one two three four five six bad"), (SEVEN, "one two three four five six seven")]
+    forward, backward = (4.0 + 7 * 0.5) / 8, 0.5
     expected = [abs(forward - backward) + (forward + backward) / 2, 0.5]
     for models in (["de-en", "en-de"], ["en-de", "de-en"]):
         assert Agreement(models, "de", "en").scores(pairs) == pytest.approx(expected)
@@ -61,15 +70,15 @@ def test_each_direction_has_its_model_in_any_order() -> None:
 
 
 def test_a_text_beyond_the_positions_of_a_model_is_no_agreement() -> None:
-    pairs = [("eins", "one"), ("lang", "long " * LONGEST), ("zwei", "two")]
+    pairs = [(SEVEN, SEVEN), ("lang", "long " * LONGEST), (SEVEN, SEVEN)]
     assert Agreement(["de-en", "en-de"], "de", "en").scores(pairs) == [0.5, math.inf, 0.5]
     assert Agreement(["de-en", "en-de"], "de", "en").scores([]) == []
 
 
-def test_percentiles_are_those_of_the_finite_scores() -> None:
-    found = percentiles([*map(float, range(101)), math.inf])
-    assert found == {"5": 5.0, "25": 25.0, "50": 50.0, "75": 75.0, "95": 95.0}
-    assert percentiles([]) == percentiles([math.inf]) == {}
+def test_percentiles_are_those_of_the_pairs_that_were_judged() -> None:
+    found = percentiles([*map(float, range(1, 102)), math.inf, 0.0, 0.0])
+    assert found == {"5": 6.0, "25": 26.0, "50": 51.0, "75": 76.0, "95": 96.0}
+    assert percentiles([]) == percentiles([math.inf, 0.0]) == {}
 
 
 def corpus(folder: Path, pairs: Sequence[tuple[str, str]]) -> tuple[Path, Path, Path]:
@@ -94,7 +103,7 @@ language = 0
 
 PAIRS = [
     ("Der Garten", "The garden"),
-    ("Das Schiff", "bad bad"),
+    ("Das Schiff liegt heute nicht in unserem Hafen", "bad bad bad bad bad bad bad"),
     ("", "nothing"),
     ("Der Garten", "The garden"),
     ("Der Hafen", "The harbour"),
@@ -110,10 +119,10 @@ def test_cleaning_with_models_removes_what_they_do_not_expect(tmp_path: Path) ->
         (3, ["empty"]),
         (4, ["duplicate"]),
     ]
-    assert [row.get("score") for row in rejects] == [pytest.approx(4.0, abs=0.5), None, None]
+    assert [row.get("score") for row in rejects] == [pytest.approx(3.0625 + 4.0625 / 2, abs=1e-4), None, None]
     assert result.files[1].read_text(encoding="utf-8").splitlines() == ["The garden", "The harbour"]
     assert (result.pairs, result.pairs_kept, result.removed["disagreement"]) == (5, 2, 1)
-    assert list(result.disagreement) == ["5", "25", "50", "75", "95"]
+    assert result.disagreement["50"] == pytest.approx(3.0625 + 4.0625 / 2, abs=0.01)
 
 
 def test_cleaning_without_models_asks_none(tmp_path: Path) -> None:

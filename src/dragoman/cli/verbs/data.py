@@ -93,7 +93,7 @@ def clean(
     ] = None,
     disagreement: Annotated[
         float | None,
-        typer.Option(min=0, help="With -m: the largest score that stays, in nats per token; 6 unless given."),
+        typer.Option(min=0, help="With -m: the largest score that stays, in nats per token; 4 unless given."),
     ] = None,
     force: Force = False,
     as_json: Json = False,
