@@ -234,4 +234,7 @@ addEventListener("DOMContentLoaded", () => {
     return;
   }
   page.main = new Page();
+  // Where a server offers the page, the browser stores it: it opens again without a network, and can be installed.
+  const { worker } = document.documentElement.dataset;
+  if (worker) navigator.serviceWorker?.register(worker).catch(() => {});
 });
