@@ -60,7 +60,7 @@ class PageModel:
 def render(models: Sequence[PageModel], *, served: bool = False) -> str:
     """The whole page. Raises ConfigError for weights that are too large, ModelError for a tokenizer it cannot have.
 
-    A page that is `served` has `service_worker` beside it, as `worker.js`: a browser can install it.
+    A page that is `served` has `service_worker` next to it, as `worker.js`: a browser can install it.
     """
     facts, blocks = [], []
     for number, model in enumerate(models):
@@ -139,7 +139,7 @@ def _manifest(title: str) -> str:
 def _policy(style: str, script: str, engine: str, served: bool) -> str:
     """Besides its own scripts: a worker of the engine, WebAssembly, an icon, and nothing over a network.
 
-    A page that is served may have the service worker that is beside it.
+    A page that is served may have the service worker that is next to it.
     """
     allowed = content_policy(style, script, engine).replace("script-src ", "script-src 'wasm-unsafe-eval' ")
     workers = "blob: 'self'" if served else "blob:"

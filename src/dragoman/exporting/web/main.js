@@ -234,7 +234,17 @@ addEventListener("DOMContentLoaded", () => {
     return;
   }
   page.main = new Page();
-  // Where a server offers the page, the browser stores it: it opens again without a network, and can be installed.
-  const { worker } = document.documentElement.dataset;
-  if (worker) navigator.serviceWorker?.register(worker).catch(() => {});
+  install(document.documentElement.dataset.worker);
 });
+
+// Where a server offers the page, the browser stores it: it opens again without a network, and can be installed. Browsers
+// want to read its address in the manifest, which does not know it.
+function install(worker) {
+  if (!worker || !location.protocol.startsWith("http")) return;
+  const link = document.querySelector('link[rel="manifest"]');
+  const [type, facts] = link.href.split(/,(.*)/s);
+  const here = new URL("./", location.href).href;
+  const manifest = { ...JSON.parse(decodeURIComponent(facts)), start_url: here, scope: here };
+  link.href = `${type},${encodeURIComponent(JSON.stringify(manifest))}`;
+  navigator.serviceWorker?.register(worker).catch(() => {});
+}

@@ -1,4 +1,4 @@
-// The service worker beside a page that is served: it stores the page, which then opens without a network.
+// The service worker next to a page that is served: it stores the page, which then opens without a network.
 "use strict";
 
 const CACHE = `dragoman-${self.registration.scope}-{{version}}`;

@@ -73,7 +73,7 @@ def export_page(
 
 
 def write_site(models: Sequence[str | PathLike[str]], folder: str | PathLike[str]) -> Path:
-    """Write the page of `models` as `index.html` into a folder that a server offers, with `worker.js` beside it.
+    """Write the page of `models` as `index.html` into a folder that a server offers, with `worker.js` next to it.
 
     A browser stores it and can install it as an app. Returns the page. Raises as `export_page` does.
     """
