@@ -25,7 +25,7 @@ from dragoman.version import __version__
 from dragoman.web import engine_script
 
 PACKAGE = "dragoman.exporting"
-SCRIPTS = ("dom.js", "client.js", "documents.js", "output.js", "facts.js", "main.js")
+SCRIPTS = ("dom.js", "client.js", "po.js", "documents.js", "output.js", "facts.js", "main.js")
 LANGUAGES = ("en", "ko")
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' "
