@@ -44,14 +44,16 @@ function worked(path, head, position) {
     scaled = cell("scaled"),
     weight = weights.values[at * weights.shape[1] + best];
   const pair = [isolated(query), isolated(key)];
+  const replaced = data.surgery && (data.surgery.uniform || data.surgery.heads); // the weights are no softmax
+  const root = data.surgery?.scale === false ? "1" : `√${model.d_k}`;
   return {
     products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,
     scaled:
       dot === null
         ? ""
-        : `${number(dot)} / √${model.d_k} = ${number(dot)} / ${number(Math.sqrt(model.d_k), 3)} = ${number(scaled)}`,
+        : `${number(dot)} / ${root} = ${number(dot)} / ${number(divisor(), 3)} = ${number(scaled)}`,
     weights:
-      scaled === null
+      scaled === null || replaced
         ? ""
         : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
   };

@@ -4,7 +4,7 @@ const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
 
 function startWalk() {
   const full = (stack, attention, order) =>
-    order.find((layer) => data.arrays[`${stack}.${layer}.${attention}.q`]) ?? order[0];
+    order.find((layer) => has(`${stack}.${layer}.${attention}.q`)) ?? order[0];
   const count = (n) => [...Array(n).keys()];
   walk.encoder = full("encoder", "self_attention", count(model.encoder_layers));
   walk.decoder = full("decoder", "cross_attention", count(model.decoder_layers).reverse());
@@ -39,7 +39,7 @@ function walkView() {
   };
   const layer = (stack, leaf) => (_, i) => [
     i,
-    `${i + 1}${data.arrays[`${stack}.${i}.${leaf}.q`] ? "" : ` (${t("partly")})`}`,
+    `${i + 1}${has(`${stack}.${i}.${leaf}.q`) ? "" : ` (${t("partly")})`}`,
   ];
   const pieces = (side) => data.pieces[side].map((piece, i) => [i, `${i + 1} ${isolated(piece)}`]);
   const bar = el(
@@ -105,7 +105,7 @@ function kinds() {
 
 function absent() {
   const missing = (stack, depth) =>
-    [...Array(depth).keys()].filter((i) => !data.arrays[`${stack}.${i}.self_attention.q`]).map((i) => i + 1);
+    [...Array(depth).keys()].filter((i) => !has(`${stack}.${i}.self_attention.q`)).map((i) => i + 1);
   const lists = [
     ["encoder", model.encoder_layers],
     ["decoder", model.decoder_layers],
