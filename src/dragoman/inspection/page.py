@@ -29,6 +29,7 @@ SCRIPTS = (
     "dom.js",
     "colour.js",
     "matrix.js",
+    "inputs.js",
     "chart.js",
     "equations.js",
     "attention_steps.js",

@@ -73,7 +73,7 @@ function attentionSteps(kind, path, state) {
     (leaf, title, options = {}) =>
     () =>
       picture(`${path}.${leaf}`, title, position, { head, shape: AXES[kind], ...at, ...options });
-  const plain = (leaf, title, shape) => () => picture(`${path}.${leaf}`, title, position, { head, shape });
+  const plain = (leaf, title, shape, tone = "") => () => picture(`${path}.${leaf}`, title, position, { head, shape, tone });
   const steps = [
     {
       id: "qkv",
@@ -82,9 +82,9 @@ function attentionSteps(kind, path, state) {
       equations: kind === "cross" ? "crossqkv" : "qkv",
       more: rotary && kind !== "cross" ? [t("walk.qkv.turned")] : [],
       figures: [
-        plain("q", `Q${digit(head)}`, `${rows} × d_k`),
-        () => matrixOf(`${path}.k`, { name: `K${digit(head)}`, shape: `${columns} × d_k` }, head),
-        () => matrixOf(`${path}.v`, { name: `V${digit(head)}`, shape: `${columns} × d_v` }, head),
+        plain("q", `Q${digit(head)}`, `${rows} × d_k`, "q"),
+        () => matrixOf(`${path}.k`, { name: `K${digit(head)}`, shape: `${columns} × d_k`, tone: "k" }, head),
+        () => matrixOf(`${path}.v`, { name: `V${digit(head)}`, shape: `${columns} × d_v`, tone: "v" }, head),
       ],
     },
     { id: "products", section: "3.2.1", figures: [show("products", "QKᵀ")], worked: sums.products },

@@ -199,5 +199,6 @@ frame();
 livePanel();
 sections();
 show(false);
+if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
 window.dragoman.draw = draw;
 document.documentElement.dataset.ready = "";
