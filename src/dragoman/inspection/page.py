@@ -39,6 +39,7 @@ SCRIPTS = (
     "attribution.js",
     "stream.js",
     "checkpoints.js",
+    "film.js",
     "main.js",
 )
 LANGUAGES = ("en", "ko")

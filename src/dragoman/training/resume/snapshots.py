@@ -14,8 +14,9 @@ from pathlib import Path
 from torch import Tensor
 
 from dragoman.config import ModelConfig, RunConfig
+from dragoman.errors import ModelError
 from dragoman.model.parts.network import EncoderDecoder
-from dragoman.model.weights import is_finite, save_tensors
+from dragoman.model.weights import is_finite, load_tensors, save_tensors, use_weights
 from dragoman.system.files import atomic_path, storage_error
 
 COUNT = 12
@@ -27,6 +28,15 @@ def snapshots(run: Path) -> dict[int, Path]:
     """The snapshots of the run in a folder, by step, the earliest first."""
     files = {path.stem: path for path in sorted((run / "snapshots").glob("*.safetensors"))}
     return {int(stem): path for stem, path in files.items() if stem.isascii() and stem.isdigit()}
+
+
+def load_snapshot(model: EncoderDecoder, path: Path) -> None:
+    """Make the weights of a snapshot, in float32, those of `model`. Raises ModelError if they are of another shape."""
+    halves = load_tensors(path)
+    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    if {name: tensor.shape for name, tensor in halves.items()} != shapes:
+        raise ModelError(f"{path}: its tensors are not those of the model; it is of another run")
+    use_weights(model, {name: tensor.float() for name, tensor in halves.items()})
 
 
 class Snapshots:
