@@ -182,7 +182,11 @@ class Faults:
     def flags(self) -> list[Flag]:
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
-        parts += [f"leaves next to them {_listed(self.debris)}"] if self.debris and not self.extra else []
+        parts += (
+            [f"has stray characters next to placeholders: {_listed(self.debris)}"]
+            if self.debris and not self.extra
+            else []
+        )
         parts += [f"spells with other spaces or characters {_listed(self.respelled)}"] if self.respelled else []
         parts += ["has tags that are not nested"] if self.nesting else []
         flags = (
