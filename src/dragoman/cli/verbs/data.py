@@ -211,7 +211,7 @@ def mix(config: Config, overrides: Overrides = None, force: Force = False, as_js
 
 @data_app.command("convert")
 def convert(
-    files: Annotated[list[Path], typer.Argument(help="Bilingual documents: .tmx, .po, .xlf, .xliff.")],
+    files: Annotated[list[Path], typer.Argument(help="Bilingual documents: .tmx, .po, .xliff, .ts, .xcstrings.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write: source, tab, target.")],
     source: Annotated[str, typer.Option("--from", help="Language of the first column, e.g. en.")],
     target: Annotated[str, typer.Option("--to", help="Language of the second column, e.g. ko.")],
@@ -220,7 +220,7 @@ def convert(
 ) -> None:
     """Write the pairs of bilingual documents as text to train on.
 
-    Inline codes are left out; of PO and XLIFF files only finished translations are taken.
+    Inline codes are left out; only finished translations are taken.
     """
     from dragoman.cli.shared.reports import shown
     from dragoman.workflows.data.convert import convert_data
