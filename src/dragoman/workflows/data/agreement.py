@@ -70,7 +70,7 @@ def _direction(translators: Sequence[Translator], source: str, target: str) -> T
 
 
 def _log_probs(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-    """log P of each token of each second side given the first, its end included; none where the model has no room."""
+    """log P of each token of each second side given the first, its end included; none where it is too long to score."""
     if not pairs:
         return []
     try:
