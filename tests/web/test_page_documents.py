@@ -1,4 +1,4 @@
-"""Files that a page translates, and what it compares in a translation, without a browser; polib reads what it writes."""
+"""Files that a page translates, and what it compares in a translation; polib reads what it writes, no browser."""
 
 from pathlib import Path
 from typing import Any
