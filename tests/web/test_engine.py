@@ -252,7 +252,7 @@ def test_a_module_of_the_engine_is_short() -> None:
 
 @pytest.mark.slow
 def test_a_fine_tuned_model_says_the_same_in_a_page(tmp_path: Path) -> None:
-    """The bundled model with weights that are moved as a short training moves them; int8 is rounded anew."""
+    """The bundled model with weights that are moved as a short training moves them; int8 is rounded again."""
     base, network = dequantised(open_model("en-ko"))
     torch.manual_seed(4)
     with torch.no_grad():
