@@ -85,7 +85,8 @@ function* complete(direction, sentence, changes) {
   if (!direction.known.has(key)) {
     const [text, names] = named(sentence);
     const texts = [translated.text, ...(yield* hypotheses(direction, sentence, changes))];
-    if (names.length) texts.push(...(yield* hypotheses(direction, text, changes)).map((other) => unnamed(other, names)));
+    const whole = texts.some((other) => !countFaults(sentence, other));
+    if (names.length && !whole) texts.push(...(yield* hypotheses(direction, text, changes)).map((other) => unnamed(other, names)));
     const counts = texts.map((other) => countFaults(sentence, other));
     direction.known.set(key, texts[counts.indexOf(Math.min(...counts))]);
   }
