@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -13,6 +14,10 @@ from docutils.statemachine import StringList
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+sys.path.insert(0, str(Path(__file__).parent))
+import notebooks
+import sample
 
 project = "Dragoman"
 html_title = "Dragoman"
@@ -144,8 +149,29 @@ def write_translator(app: Sphinx, error: Exception | None) -> None:
         write_site(["en-ko", "ko-en"], Path(app.outdir) / TRANSLATOR)
 
 
+def link_sample(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Under the title of a page of the course its notebook and its steps; addresses in the sample page are links."""
+    if re.match(r"(ko/)?learn/\d", page):
+        first = next(iter(doctree.findall(nodes.paragraph)))
+        first.parent.insert(first.parent.index(first) + 1, nodes.raw("", sample.links(page), format="html"))
+    up = "../" * page.count("/")
+    for code in list(doctree.findall(nodes.literal)):
+        if (address := code.astext()).startswith(f"{sample.NAME}#"):
+            text = sample.label(address.partition("#")[2])
+            code.replace_self(nodes.raw("", f'<a class="step" href="{up}{address}">{text}</a>', format="html"))
+
+
+def add_files(app: Sphinx, exception: Exception | None) -> None:
+    """The notebooks beside their pages, and the sample page."""
+    if exception is None and app.builder.format == "html":
+        notebooks.write(Path(app.outdir))
+        sample.write(Path(app.outdir))
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx's entry point; `one_language` runs after the theme has made the contents."""
+    app.connect("doctree-resolved", link_sample)
+    app.connect("build-finished", add_files)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
     app.connect("doctree-resolved", inline_figures)
     app.connect("doctree-resolved", link_translator)

@@ -28,9 +28,9 @@ async function answer({ facts, base64, plain, pieces, decoded, sentences, querie
 """
 
 
-def ask(folder: Path, question: dict[str, Any]) -> dict[str, Any]:
-    """The answer of `DRIVER`; files are written into `folder`."""
-    return dict(evaluate(folder, f"{engine_script()}\n{DRIVER}", question))
+def ask(folder: Path, question: dict[str, Any], driver: str = DRIVER, *, watched: bool = False) -> dict[str, Any]:
+    """The answer of a driver; files are written into `folder`. `watched`: with what the page of `look` adds."""
+    return dict(evaluate(folder, f"{engine_script(watched=watched)}\n{driver}", question))
 
 
 def evaluate(folder: Path, code: str, question: Any) -> Any:

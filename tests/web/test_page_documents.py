@@ -1,4 +1,4 @@
-"""Files that a page translates, and what it compares in a translation; polib reads what it writes, no browser."""
+"""Files that a page translates, and what it compares, without a browser; polib reads what it writes."""
 
 from pathlib import Path
 from typing import Any

@@ -64,18 +64,8 @@ def render(models: Sequence[PageModel], *, served: bool = False) -> str:
     """
     facts, blocks = [], []
     for number, model in enumerate(models):
-        block = pack(model.tensors)
-        if len(block.content) > LARGEST:
-            raise ConfigError(
-                f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
-                f"{LARGEST / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
-            )
-        where = {"index": block.index, "bytes": len(block.content), "checksum": block.checksum}
-        try:
-            facts.append(_facts(model) | where)
-        except ModelError as error:
-            raise ModelError(f"{model.name}: no page can run it: {error}; `dragoman serve` can") from None
-        encoded = base64.b64encode(block.content).decode("ascii")
+        description, encoded = embedded(model)
+        facts.append(description)
         blocks.append(f'<script type="application/octet-stream" id="weights-{number}">{encoded}</script>\n')
     engine = engine_script()
     style, script = static(PACKAGE, "web/style.css"), "\n".join(static(PACKAGE, f"web/{name}") for name in SCRIPTS)
@@ -97,6 +87,25 @@ def render(models: Sequence[PageModel], *, served: bool = False) -> str:
             "weights": "".join(blocks),
         },
     )
+
+
+def embedded(model: PageModel, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
+    """What the engine reads of a model: facts, and the weights as base64.
+
+    Raises ConfigError for weights of more than `largest` bytes, ModelError for a tokenizer that a page cannot have.
+    """
+    block = pack(model.tensors)
+    if len(block.content) > largest:
+        raise ConfigError(
+            f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
+            f"{largest / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
+        )
+    where = {"index": block.index, "bytes": len(block.content), "checksum": block.checksum}
+    try:
+        facts = _facts(model) | where
+    except ModelError as error:
+        raise ModelError(f"{model.name}: no page can run it: {error}; `dragoman serve` can") from None
+    return facts, base64.b64encode(block.content).decode("ascii")
 
 
 def _facts(model: PageModel) -> dict[str, Any]:
