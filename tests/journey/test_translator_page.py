@@ -2,7 +2,10 @@
 
 import random
 import re
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,24 @@ import dragoman
 from dragoman import DragomanError, Translator
 from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import ModelConfig, RunConfig
+from dragoman.errors import ConfigError, ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.workflows.models.html import write_site
 from headless import chromium, faults
 from stand_ins import queries
 
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder, without a log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
+# A loaded machine is slow; what never comes fails all the same.
+playwright.expect.set_options(timeout=30_000)
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 2, "positions": "rotary", "norm": "rms", "bias": False}
 
 
@@ -122,7 +137,7 @@ def test_everything_a_reader_does(tab: Any, file: Path, tmp_path: Path) -> None:
     tab.locator("summary").first.click()
     tab.fill("#terms", "dog = KATZENHUND\nunseen = nothing")
     note = "Terms that could not be placed: dog"  # this model has learned nothing
-    playwright.expect(tab.locator("#notes")).to_contain_text(note, timeout=20_000)
+    playwright.expect(tab.locator("#notes")).to_contain_text(note)
 
     subtitles = tmp_path / "film.srt"
     subtitles.write_text("1\n00:00:01,000 --> 00:00:02,000\nred dog\nsees\n\n2\n00:00:03,000 --> 00:00:04,000\ncat\n")
@@ -153,6 +168,90 @@ def test_everything_a_reader_does(tab: Any, file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_catalogue_is_translated_and_given_back(tab: Any, file: Path, tmp_path: Path) -> None:
+    """Empty messages at first, all on request; a text without a word is copied, and lost placeholders are named."""
+    catalogue = tmp_path / "app.po"
+    head = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    filled = 'msgid "cat"\nmsgstr "Katze"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\n'
+    catalogue.write_text(
+        f'{head}msgid "red dog %s"\nmsgstr ""\n\nmsgid "42 %"\nmsgstr ""\n\n{filled}', encoding="utf-8"
+    )
+    open_page(tab, file)
+    tab.set_input_files("#file", catalogue)
+    status = tab.locator("#status")
+    playwright.expect(status).to_have_text("app.de.po is translated.")
+    playwright.expect(tab.locator("#notes")).to_contain_text("2 of 4 messages are translated.")
+    playwright.expect(tab.locator("#notes")).to_contain_text("stay as they are. Lines: 14")
+    assert tab.input_value("#source") == "red dog %s\n42 %"
+    with tab.expect_download() as download:
+        tab.click("#save")
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert 'msgid "42 %"\nmsgstr "42 %"\n' in text
+    assert text.endswith(filled)
+    assert ("#, fuzzy" in text) == ("%s" in tab.locator("#notes").inner_text())
+    assert faults(tab) == []
+    tab.check("#again")
+    playwright.expect(tab.locator("#notes")).to_contain_text("3 of 4 messages are translated.")
+    tab.fill("#source", "red")
+    playwright.expect(tab.locator("#again-row")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_a_worker_that_a_device_ended_is_started_again(tab: Any, file: Path) -> None:
+    """As a phone does with a tab that nobody sees; and another tab of the same file is not concerned."""
+    open_page(tab, file)
+    other = tab.context.new_page()
+    open_page(other, file)
+    first = translation(tab, "red dog")
+    tab.evaluate("page.main.client.worker.terminate()")
+    tab.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+    assert translation(other, "red dog") == first
+    assert translation(tab, "two red dog")
+    assert translation(tab, "red dog") == first
+
+
+@pytest.mark.slow
+def test_a_long_text_shows_progress_and_can_be_stopped(tab: Any, file: Path) -> None:
+    open_page(tab, file)
+    lines = "\n".join(f"red dog sees {number} cat" for number in range(3000))
+    # As a dropped file: what is typed costs Chromium a square of the lines.
+    tab.evaluate("(lines) => page.main._put(lines, null)", lines)
+    playwright.expect(tab.locator("#progress")).to_be_visible()
+    playwright.expect(tab.locator("#status")).to_have_text(re.compile(r"^\d+ of 3000 sentences$"))
+    tab.click("#stop")
+    playwright.expect(tab.locator("#status")).to_have_text("Stopped; what is shown is not complete.")
+    playwright.expect(tab.locator("#progress")).to_be_hidden()
+    assert translation(tab, "red dog")
+
+
+@pytest.mark.slow
+def test_a_browser_stores_the_page_that_a_server_offers(browser: Any, models: list[Path], tmp_path: Path) -> None:
+    """It can be installed, and opens again when the server is gone."""
+    write_site(models, tmp_path / "site")
+    handler = partial(Quiet, directory=str(tmp_path / "site"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    context = browser.new_context()
+    page = context.new_page()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}/"
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert page.evaluate("navigator.serviceWorker.ready.then((ready) => ready.scope)") == address
+        session = context.new_cdp_session(page)
+        refused = session.send("Page.getInstallabilityErrors")["installabilityErrors"]
+        assert [error["errorId"] for error in refused] == ["in-incognito"]  # as every context of a test
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    context.close()
+
+
+@pytest.mark.slow
 def test_bad_input(tab: Any, file: Path) -> None:
     open_page(tab, file)
     long = " ".join(["red dog sees two cat"] * 100)
@@ -163,7 +262,7 @@ def test_bad_input(tab: Any, file: Path) -> None:
         ("red\x07\x00dog\u200b\ufeff", ""),
     ):
         assert translation(tab, source) is not None
-        playwright.expect(tab.locator("#notes")).to_contain_text(note, timeout=20_000)
+        playwright.expect(tab.locator("#notes")).to_contain_text(note)
     tab.fill("#source", "")
     playwright.expect(tab.locator("#target")).to_be_empty()
     tab.fill("#source", "   \n ")
@@ -192,7 +291,7 @@ def test_a_cut_file_says_so(tab: Any, file: Path, where: str) -> None:
     playwright.expect(tab.locator("#status")).to_contain_text("cut or changed")
 
 
-def test_what_is_not_written(models: list[Path], tmp_path: Path, file: Path) -> None:
+def test_what_is_not_written(models: list[Path], tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = [
         ({"model": models[0], "output": file}, "already exists"),
         ({"model": [models[0], models[0]], "output": tmp_path / "b.html"}, "en-de: two of the models"),
@@ -202,4 +301,13 @@ def test_what_is_not_written(models: list[Path], tmp_path: Path, file: Path) -> 
     for arguments, message in refused:
         with pytest.raises(DragomanError, match=message):
             dragoman.export(**arguments, to="html")  # type: ignore[call-overload]
+    monkeypatch.setattr("dragoman.exporting.page.LARGEST", 1000)
+    with pytest.raises(ConfigError, match=r"weights are \d+ MB, and a page holds 0 MB; distil it"):
+        dragoman.export(models[0], to="html", output=tmp_path / "b.html")
+    monkeypatch.undo()
+    monkeypatch.setattr("dragoman.exporting.vocabulary.UNIGRAM", 9)  # as one of words or characters would be
+    with pytest.raises(
+        ModelError, match="no page can run it: its tokenizer is of kind 1 of SentencePiece; a page knows"
+    ):
+        dragoman.export(models[0], to="html", output=tmp_path / "b.html")
     assert not (tmp_path / "b.html").exists()

@@ -23,13 +23,17 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.golden import read_golden
 from dragoman.exporting.packing import Numbers, pack
 from dragoman.exporting.page import PageModel, _facts
+from dragoman.importing.marian.layers import network_of
+from dragoman.importing.marian.marian import read_marian
 from dragoman.installed.opening import open_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.segment import sentences
 from dragoman.text.tokens.extension import with_symbols
+from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.web import PACKAGE
+from dragoman.workflows.models.dequantise import dequantised
 from dragoman.workflows.models.html import page_model
 from javascript import ask
 from stand_ins import queries
@@ -109,6 +113,30 @@ def test_the_page_finds_the_translations_of_the_torch_engine(bundle: Bundle, num
         assert compare(answer["hypotheses"], engine.translate(queries(ids), options), tolerance) == len(ids)
 
 
+MARIAN = Path(__file__).parents[1] / "importing" / "fixtures"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["marian-shared", "marian-tc", "marian-separate"])
+def test_an_imported_marian_says_the_same_in_a_page(name: str, tmp_path: Path) -> None:
+    """Post-LN, a bias on the logits of a tied projection, decoding from PAD, vocabularies that are renumbered."""
+    foreign = read_marian(MARIAN / name, pair=("en", "ko"))
+    network, config = network_of(foreign), foreign.config
+    write_bundle(tmp_path / "model", config=config, tokenizer=foreign.tokenizer, model=network, card="", facts={})
+    bundle = open_bundle(tmp_path / "model")
+    model = page_model(bundle, "float16")
+    texts = json.loads((MARIAN / name / "expected.json").read_text(encoding="utf-8"))["sources"][:8]
+    ids = bundle.tokenizer.encode(texts, "source")
+    marks = Marks.of(config.project.all_pairs[0], bundle.tokenizer)
+    asked = question(model, pieces=texts, queries=ids, beam=4)
+    asked["facts"]["decode"]["extra_length"] = 6
+    answer = ask(tmp_path, asked)
+    assert answer["pieces"] == ids
+    options = config.decode.model_copy(update={"beam": 4, "extra_length": 6})
+    theirs = reference(bundle, model).translate(queries(ids, marks=[marks] * len(ids)), options)
+    assert compare(answer["hypotheses"], theirs, 1e-3) == len(ids)
+
+
 RULES = {"min_length": 7, "max_length": 8, "no_repeat_ngram": 2, "length_penalty": 0.3}
 
 
@@ -184,6 +212,16 @@ def test_sentences_end_where_translate_ends_them(bundle: Bundle, tmp_path: Path)
     assert answer["divided"] == [sentences(normalise(text), language) for language, text in TEXTS.items()]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("bundle", ["post"], indirect=True)
+def test_a_long_line_is_divided_in_linear_time(bundle: Bundle, tmp_path: Path) -> None:
+    """A line of what a quotation, a bracket or an abbreviation might begin with: quadratic, it would take minutes."""
+    kinds = ("(a). ", "“", '"a" ', "a. ", "\u2581", "( ", "a,", "[", ".", "cat dog. ", "«»", "'")
+    lines = [f"{kind * (200_000 // len(kind))} b" for kind in kinds]
+    answer = ask(tmp_path, question(page_model(bundle), divided=lines))
+    assert ["".join(parts).replace(" ", "") for parts in answer["divided"]] == [line.replace(" ", "") for line in lines]
+
+
 def test_the_kernels_are_those_of_their_source() -> None:
     recorded = dict(line.split()[::-1] for line in (WEB / "kernels.sha256").read_text().splitlines())
     assert recorded.keys() == {"kernels.c", "kernels.wasm"}
@@ -210,6 +248,25 @@ def test_the_kernels_can_be_built_again(tmp_path: Path) -> None:
 def test_a_module_of_the_engine_is_short() -> None:
     for script in (WEB / "engine").glob("*.js"):
         assert len(script.read_text(encoding="utf-8").splitlines()) <= 200, script.name
+
+
+@pytest.mark.slow
+def test_a_fine_tuned_model_says_the_same_in_a_page(tmp_path: Path) -> None:
+    """The bundled model with weights that are moved as a short training moves them; int8 is rounded again."""
+    base, network = dequantised(open_model("en-ko"))
+    torch.manual_seed(4)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(1 + 0.02 * torch.randn_like(parameter))
+    write_bundle(tmp_path / "model", config=base.config, tokenizer=base.tokenizer, model=network, card="", facts={})
+    bundle = open_bundle(tmp_path / "model")
+    model = page_model(bundle)
+    assert {tensor.values.dtype.name for tensor in model.tensors.values()} == {"int8", "float32"}
+    texts = [sentence.source for sentence in read_golden(open_model("en-ko").folder, bundle.tokenizer)][:12]
+    ids = bundle.tokenizer.encode(texts, "source")
+    answer = ask(tmp_path, question(model, queries=ids, beam=4))
+    theirs = reference(bundle, model).translate(queries(ids), bundle.config.decode.model_copy(update={"beam": 4}))
+    assert compare(answer["hypotheses"], theirs, 1e-2) >= 11
 
 
 @pytest.mark.slow

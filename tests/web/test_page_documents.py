@@ -130,6 +130,47 @@ def test_what_a_translation_has_otherwise_than_its_source(tmp_path: Path) -> Non
         assert faults == {"placeholders": placeholders, "numbers": numbers}, source
 
 
+# A model that is a table: the hypotheses of each sentence, best first.
+FAKE = """
+function answer({ table, sentences }) {
+  const direction = {
+    facts: { decode: { beam: 1 } },
+    known: new Map(),
+    source: { encode: (text) => text },
+    *translate(sentence) { return { text: table[sentence][0] }; },
+    *search(ids) { return table[ids]; },
+    textOf: (hypothesis) => hypothesis,
+  };
+  return sentences.map(([sentence, terms]) => exhaust(withGlossary(direction, sentence, terms, {})).text);
+}
+"""
+
+
+def test_a_translation_that_lost_something_is_searched_for_again(tmp_path: Path) -> None:
+    table = {
+        "Delete {n} cats": ["지우기", "{n}을 지우기"],
+        "Open %s, %s": ["열기", "%s 열기"],
+        "Open X1, X1": ["X1 열기", "X1 열기, X1"],
+        "Room 404": ["405호", "방"],
+        "Room 42 of %d": ["%d의 42호", "방"],
+        "X1 and %s": ["없음", "X1"],
+    }
+    expected = {
+        "Delete {n} cats": "{n}을 지우기",  # another hypothesis
+        "Open %s, %s": "%s 열기, %s",  # of the sentence with names in place of its placeholders
+        "Room 404": "405호",  # nothing is better: the likeliest
+        "Room 42 of %d": "%d의 42호",
+        "X1 and %s": "없음",  # X1 is a word here
+        "1,234.5 %s": "1,234.5 %s",  # no word: copied
+    }
+    sentences: list[tuple[str, list[list[str]]]] = [(sentence, []) for sentence in expected]
+    # A term is not bought with a placeholder.
+    sentences.append(("Delete {n} cats", [["cats", "지우기"]]))
+    code = f"{engine_script()}\n{FAKE}"
+    texts = evaluate(tmp_path, code, {"table": table, "sentences": sentences})
+    assert texts == [*expected.values(), "{n}을 지우기"]
+
+
 def test_a_long_line_takes_linear_time(tmp_path: Path) -> None:
     """A megabyte of what each expression might begin with: quadratic, it would take minutes."""
     text = "".join(sign * 60_000 for sign in ("a.", "{", "<a", "%", "&a", "$A", "1,", "http:", " ")) + "_" * 60_000

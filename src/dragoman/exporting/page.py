@@ -64,7 +64,7 @@ def render(models: Sequence[PageModel], *, served: bool = False) -> str:
     """
     facts, blocks = [], []
     for number, model in enumerate(models):
-        description, encoded = embedded(model)
+        description, encoded = embedded(model, LARGEST)
         facts.append(description)
         blocks.append(f'<script type="application/octet-stream" id="weights-{number}">{encoded}</script>\n')
     engine = engine_script()

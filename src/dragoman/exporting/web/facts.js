@@ -4,7 +4,8 @@
 // What a reader should know of a translation, and of the document that it is of.
 function showNotes(output, direction, ofDocument) {
   const sentences = output.lines.flat();
-  const notes = ofDocument.map(([key, values]) => text(key, values));
+  const facts = ofDocument.map(([key, values]) => element("li", { className: "fact", textContent: text(key, values) }));
+  const notes = [];
   const faults = sentences.map((sentence) => output.faultsOf(sentence));
   for (const kind of ["placeholders", "numbers"]) {
     const names = [...new Set(faults.flatMap((ofSentence) => ofSentence[kind]))];
@@ -17,7 +18,7 @@ function showNotes(output, direction, ofDocument) {
   if (/<\/?[a-z][^<>]*>/i.test(byId("source").value)) notes.push(text("markup"));
   const missing = [...new Set(sentences.flatMap((sentence) => sentence.missing ?? []))];
   if (missing.length) notes.push(text("missing", { terms: shortList(missing) }));
-  byId("notes").replaceChildren(...notes.map((note) => element("li", { textContent: note })));
+  byId("notes").replaceChildren(...facts, ...notes.map((note) => element("li", { textContent: note })));
 }
 
 // The first of many names.
@@ -30,7 +31,8 @@ function showCards() {
   const cards = page.facts.models.map((model) => {
     const arithmetic = text(model.arithmetic ?? "not_loaded");
     const size = (model.bytes / 1e6).toFixed(1);
-    const parameters = (model.parameters / 1e6).toFixed(1);
+    const compact = { notation: "compact", maximumSignificantDigits: 3 };
+    const parameters = new Intl.NumberFormat(page.language, compact).format(model.parameters);
     return element(
       "section",
       {},

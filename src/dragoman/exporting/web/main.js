@@ -70,6 +70,10 @@ class Page {
       prefer("theme", THEMES[(THEMES.indexOf(page.theme) + 1) % THEMES.length]);
       showTexts();
     });
+    // On paper the whole source is seen.
+    const { style } = byId("source");
+    addEventListener("beforeprint", () => (style.height = `${byId("source").scrollHeight + 4}px`));
+    addEventListener("afterprint", () => (style.height = ""));
     document.addEventListener("visibilitychange", () => document.hidden || this.client.revive());
     const isFile = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
     addEventListener("dragover", (event) => isFile(event) && (event.preventDefault(), (byId("drop").hidden = false)));
@@ -152,8 +156,7 @@ class Page {
         byId("progress").hidden = false;
         byId("progress").firstElementChild.value = done / total;
         this._say("translating", { done, total });
-        // A long text is shown now and then: after each of its first sentences, later more rarely.
-        if (done < 8 || done % Math.ceil(total / 20) === 0) this.output.show(lines, language);
+        if (lines) this.output.show(lines, language);
       },
     );
     return asked;

@@ -84,8 +84,9 @@ function* complete(direction, sentence, changes) {
   const key = JSON.stringify(["complete", sentence, changes.beam]);
   if (!direction.known.has(key)) {
     const [text, names] = named(sentence);
-    const texts = [translated.text, ...(yield* hypotheses(direction, sentence, changes))];
-    if (names.length) texts.push(...(yield* hypotheses(direction, text, changes)).map((other) => unnamed(other, names)));
+    const texts = [translated.text, ...(yield* beamTexts(direction, sentence, changes))];
+    const whole = texts.some((other) => !countFaults(sentence, other));
+    if (names.length && !whole) texts.push(...(yield* beamTexts(direction, text, changes)).map((other) => unnamed(other, names)));
     const counts = texts.map((other) => countFaults(sentence, other));
     direction.known.set(key, texts[counts.indexOf(Math.min(...counts))]);
   }
@@ -93,7 +94,7 @@ function* complete(direction, sentence, changes) {
 }
 
 // The texts that a beam finds, best first.
-function* hypotheses(direction, sentence, changes) {
+function* beamTexts(direction, sentence, changes) {
   const beam = Math.max(4, direction.facts.decode.beam);
   const found = yield* direction.search(direction.source.encode(sentence), { ...direction.facts.decode, ...changes, beam }, []);
   return found.map((hypothesis) => direction.textOf(hypothesis));

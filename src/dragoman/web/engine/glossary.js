@@ -10,7 +10,7 @@ function* withGlossary(direction, sentence, glossary, changes) {
   const lacking = (text) => terms.filter(([, target]) => !occurs(text, target));
   if (!lacking(translated.text).length) return translated;
   const faults = countFaults(sentence, translated.text);
-  const texts = yield* hypotheses(direction, sentence, changes);
+  const texts = yield* beamTexts(direction, sentence, changes);
   const best = texts.find((text) => !lacking(text).length && countFaults(sentence, text) <= faults);
   if (best !== undefined) return { ...translated, text: best };
   let { text } = translated;

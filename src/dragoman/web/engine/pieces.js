@@ -64,7 +64,9 @@ class Pieces {
     if (trim) spaced = spaced.replace(/^ +/, "").replace(/ +/g, " ");
     if (!spaced) return "";
     spaced = spaced.replaceAll(" ", SPACE);
-    if (trim) spaced = spaced.replace(/\u2581+$/, "");
+    let end = spaced.length;
+    while (trim && spaced[end - 1] === SPACE) end--;
+    spaced = spaced.slice(0, end);
     if (!prefix) return spaced;
     return suffix ? spaced + SPACE : SPACE + spaced;
   }

@@ -7,7 +7,8 @@ const WHOLE_SHARE = 0.05;
 const ENDS = /[.!?…。！？｡．؟۔।॥։።၊။។]+/g;
 const WIDE_ENDS = /[。！？｡．]$/;
 const CLOSING_QUOTES = "\"'”’»›」』》〉";
-const PAIRS = [/"[^"]*"/g, /“[^”]*”/g, /«[^»]*»/g, /「[^」]*」/g, /『[^』]*』/g, /\([^()]*\)/g, /（[^（）]*）/g, /\[[^[\]]*\]/g];
+const QUOTES = ['""', "“”", "«»", "「」", "『』"];
+const BRACKETS = [/\([^()]*\)/g, /（[^（）]*）/g, /\[[^[\]]*\]/g];
 // Words before a full stop that ends no sentence. One letter is always such a word: "J. K. Rowling".
 const ABBREVIATIONS = new Set(
   (
@@ -16,6 +17,8 @@ const ABBREVIATIONS = new Set(
     "sec sen sgt sr st u.k u.n u.s v viz vs"
   ).split(" "),
 );
+// Longer words are no abbreviations.
+const LONGEST_WORD = 32;
 // In Korean a quotative follows a quotation, sometimes after a space.
 const QUOTATIVE = /^(이?라(고|며|면서|는)|하(고|며|면서|는|던) |했)/;
 const CLAUSE = /[,;:.!?،؛؟।–—]["'”’»)\]]*\s|[、，；：。！？]["”’」』》）]*\s?/g;
@@ -45,16 +48,27 @@ function separatorAfter(part, translation) {
 
 // The sentences of a text, each with the space after it.
 function sentencesOf(text) {
-  const inside = PAIRS.flatMap((pair) => [...text.matchAll(pair)].map((match) => [match.index, match.index + match[0].length]));
+  const kinds = [...QUOTES.map((pair) => quotations(text, pair)), ...BRACKETS.map((pair) => spansOf(text, pair))];
+  const begins = new Set(kinds.flatMap((spans) => spans.map(([begin]) => begin)));
+  // Of each kind the first span that does not end before; positions only grow.
+  const latest = kinds.map(() => 0);
+  const around = (at) => {
+    for (const [kind, spans] of kinds.entries()) {
+      while (latest[kind] < spans.length && spans[latest[kind]][1] <= at) latest[kind]++;
+      const span = spans[latest[kind]];
+      if (span && span[0] < at) return span;
+    }
+    return undefined;
+  };
   const parts = [];
   let start = 0;
   for (const match of text.matchAll(ENDS)) {
     let end = match.index + match[0].length;
-    const pair = inside.find(([begin, close]) => begin < match.index && end < close);
+    const pair = around(match.index);
     // The end of a quotation is the end of its sentence: `"Now." Then …`
     if (pair && end < pair[1] - 1) continue;
     if (pair) end = pair[1];
-    while (CLOSING_QUOTES.includes(text[end] ?? " ") && !inside.some(([begin]) => begin === end)) end++;
+    while (CLOSING_QUOTES.includes(text[end] ?? " ") && !begins.has(end)) end++;
     if (!isEnd(text, start, match.index, end, match[0])) continue;
     while (text[end] === " ") end++;
     parts.push(text.slice(start, end));
@@ -64,13 +78,29 @@ function sentencesOf(text) {
   return rejoined(parts);
 }
 
+// The quotations in a text, [begin, end]; an opening mark without a closing one has none.
+function quotations(text, [open, close]) {
+  const spans = [];
+  for (let begin = text.indexOf(open); begin >= 0; ) {
+    const end = text.indexOf(close, begin + 1) + 1;
+    if (!end) break;
+    spans.push([begin, end]);
+    begin = text.indexOf(open, end);
+  }
+  return spans;
+}
+
+function spansOf(text, pattern) {
+  return Array.from(text.matchAll(pattern), (match) => [match.index, match.index + match[0].length]);
+}
+
 function isEnd(text, start, at, end, marks) {
   const rest = text.slice(end);
   if (!rest) return true;
   if (!rest.startsWith(" ") && !WIDE_ENDS.test(marks) && !WIDE.test(text[end - 1])) return false;
   if (/^ *\[\d+\]/.test(rest)) return false;
   if (marks !== ".") return true;
-  const word = text.slice(start, at).split(/[\s"'“‘(\[]/).at(-1).toLowerCase();
+  const word = text.slice(Math.max(start, at - LONGEST_WORD), at).split(/[\s"'“‘(\[]/).at(-1).toLowerCase();
   return !ABBREVIATIONS.has(word) && !/^\p{Ll}$/u.test(word);
 }
 

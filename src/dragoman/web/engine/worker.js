@@ -33,7 +33,8 @@ class Engine {
     return kernels.name;
   }
 
-  // The translation of a text, line by line, with `progress` after each sentence; null where it was given up.
+  // The translation of a text, line by line, with `progress` after each sentence; null where it was given up. What there is
+  // until then is sent after each of the first sentences, and of a long text more rarely.
   async _translate({ id, which, pair, text, beam, glossary = [] }, isStale) {
     const direction = this.models[which][pair];
     const lines = direction.sentences(text);
@@ -49,7 +50,8 @@ class Engine {
         const separator = number < parts.length - 1 ? separatorAfter(part, translated.text) : "";
         line.push({ source: part.text, cut: part.cut, ...translated, separator });
         done++;
-        this.post({ id, progress: { done, total, lines: [...translations, line] } });
+        const isShown = done < 8 || done % Math.ceil(total / 20) === 0;
+        this.post({ id, progress: { done, total, lines: isShown ? [...translations, line] : null } });
         await turn();
       }
       translations.push(line);

@@ -1,5 +1,6 @@
 """Models → one HTML file that translates offline: weights of any bundle in the arithmetic of a page, and the page."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,6 +25,8 @@ SMALL = 4_000_000
 # Above this size the page may be too large for a phone.
 MUCH = 64_000_000
 NOTICE = "NOTICE.md"
+# What hubs read at the beginning of a card.
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
 # Added to the variance in norms, against division by zero; as `dragoman.model.parts.norm`, which needs torch.
 EPSILON = {"layer": 1e-5, "rms": 1e-6}
 
@@ -103,7 +106,7 @@ def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
     # Next to bundled models is a notice of whose text they learned from.
     notices = [HOME / NOTICE] if bundle.folder.parent == HOME else []
     texts = [path for path in (bundle.folder / "README.md", *notices) if path.is_file()]
-    card = "\n".join(path.read_text(encoding="utf-8") for path in texts)
+    card = "\n".join(FRONT_MATTER.sub("", path.read_text(encoding="utf-8")) for path in texts)
     return PageModel(bundle.config.project.name, bundle.config, bundle.tokenizer, tensors, shape, card)
 
 
