@@ -1,6 +1,6 @@
 // A matrix as a heat map with name, shape and pieces along its axes; pointer and keyboard show single values.
 
-const MAX_LABELS = 44; // on one axis; of more, every n-th is written
+const MAX_LABELS = () => (matchMedia("(max-width: 34rem)").matches ? 22 : 44); // on one axis; of more, every n-th is written
 
 // matrix(x, {name, signed, top, row}): x is a result of `array` with two axes; `row` is highlighted.
 function matrix(
@@ -29,12 +29,15 @@ function matrix(
     cursor,
   );
 
+  field.x = x;
+  const tell = (name, detail) => field.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
   function showValue() {
     const value = x.values[state.row * columns + state.column];
     const at = (axis, index) => (labels[axis] ? `${index + 1} ${isolated(labels[axis][index])}` : `${index}`);
     readout.textContent = `[${at(0, state.row)}, ${at(1, state.column)}] = ${number(value, 5)}`;
     Object.assign(cursor.style, box(state, rows, columns));
     cursor.hidden = false;
+    tell("cell", { x, row: state.row, column: state.column });
   }
   function pointed(event) {
     const area = canvas.getBoundingClientRect();
@@ -44,7 +47,9 @@ function matrix(
   }
   field.addEventListener("pointermove", pointed);
   field.addEventListener("pointerdown", pointed);
+  field.addEventListener("click", (event) => event.pointerType !== "touch" && tell("pick", { x, row: state.row }));
   field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") tell("pick", { x, row: state.row });
     if (!move(state, event, rows, columns)) return;
     event.preventDefault();
     showValue();
@@ -87,7 +92,7 @@ function rowLabels(x) {
 
 // The labels along one side.
 function axis(labels, count, side) {
-  const every = Math.ceil(count / MAX_LABELS);
+  const every = Math.ceil(count / MAX_LABELS());
   const box = el(`div.labels.${side}`, { "aria-hidden": "true" });
   if (labels) {
     for (let i = 0; i < count; i++) box.append(el("span", {}, i % every ? "" : el("bdi", {}, shown(labels[i]))));

@@ -66,14 +66,24 @@ function walkView() {
     choice(t("source.position"), pieces("source"), walk.source, change("source")),
     choice(t("target.position"), pieces("input"), walk.target, change("target")),
   );
+  // A click on a row of positions chooses that position.
+  list.addEventListener("pick", (event) => {
+    const { x, row } = event.detail,
+      side = { source: "source", input: "target" }[x.labels[x.axes[0]]];
+    if (x.reduced > 1 || !side || walk[side] === row) return;
+    const at = [...list.querySelectorAll(".field")].indexOf(event.target);
+    change(side)(row);
+    bar.querySelectorAll("select")[side === "source" ? 3 : 4].value = row;
+    list.querySelectorAll(".field")[at].focus({ preventScroll: true });
+  });
+  setTimeout(() => read(document.getElementById(`step-${reading.id}`) || allSteps()[0]));
   return [
-    el("p.lead", {}, t("walk.lead")),
-    kinds(),
-    figureOne(),
+    el("div.opening", {}, el("div", {}, el("p.lead", {}, t("walk.lead")), kinds()), figureOne()),
     bar,
     absent(),
     blocks(array("encoder.0.self_attention.weights")),
     list,
+    stepBar(),
   ];
 }
 
@@ -143,7 +153,7 @@ function oneStep(step) {
     vocabulary: whole(model.vocabulary),
   };
   return el(
-    "section.step",
+    `section.step${step.id === reading.id ? ".now" : ""}`,
     { id: `step-${step.id}`, "aria-labelledby": `title-${step.id}`, tabindex: -1 },
     el(
       "header",
@@ -240,6 +250,7 @@ function figureOne() {
 
 function leadTo(id) {
   const found = document.getElementById(id);
+  read(found);
   found.scrollIntoView();
   found.focus({ preventScroll: true });
 }
