@@ -11,7 +11,7 @@ from dragoman.control.languages import Pairs
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.film import FILM_BYTES, film, run_of
 from dragoman.inspection.inspection import Inspection, inspect_model
-from dragoman.inspection.page import analyse, free_bytes, render
+from dragoman.inspection.page import LiveModel, analyse, free_bytes, render
 from dragoman.inspection.payload import Payload, gather, rounded
 from dragoman.model.build import require_transformer
 from dragoman.model.parts.network import EncoderDecoder
@@ -55,13 +55,15 @@ class BundleInspection(Inspection):
         *,
         layers: Sequence[int] = (),
         checkpoints: Sequence[CheckpointView] | None = None,
+        live: LiveModel | None = None,
     ) -> None:
         """Write one HTML file that shows every quantity and needs no network.
 
         `layers`, counted from 1, are shown in full before the others. `checkpoints` comes from `across_checkpoints`.
-        Raises DragomanError if the file cannot be written.
+        With `live` the page runs the model too. Raises DragomanError if the file cannot be written.
         """
-        write_text_atomically(Path(path), render([self.payload(layers=layers, checkpoints=checkpoints)]))
+        payload = self.payload(layers=layers, checkpoints=checkpoints, live=live)
+        write_text_atomically(Path(path), render([payload], live))
 
     def payload(
         self,
@@ -69,6 +71,7 @@ class BundleInspection(Inspection):
         layers: Sequence[int] = (),
         checkpoints: Sequence[CheckpointView] | None = None,
         sentences: int = 1,
+        live: LiveModel | None = None,
     ) -> Payload:
         """What a page shows of it, which has that many `sentences`."""
         facts, maps = analyse(self, checkpoints)
@@ -78,7 +81,7 @@ class BundleInspection(Inspection):
             self,
             name=self.name,
             languages=self.languages,
-            byte_budget=free_bytes(max(len(self.source_ids), len(self.target_ids)), sentences),
+            byte_budget=free_bytes(max(len(self.source_ids), len(self.target_ids)), sentences, live),
             layers=layers,
             options=self.options,
             analyses=facts,
@@ -86,10 +89,17 @@ class BundleInspection(Inspection):
         )
 
 
-def write_page(path: Path, inspections: Sequence[BundleInspection], *, layers: Sequence[int] = ()) -> None:
+def write_page(
+    path: Path,
+    inspections: Sequence[BundleInspection],
+    *,
+    layers: Sequence[int] = (),
+    live: LiveModel | None = None,
+) -> None:
     """Write a page of several sentences, one of which it shows at a time. Raises DragomanError if it cannot."""
-    payloads = [inspection.payload(layers=layers, sentences=len(inspections)) for inspection in inspections]
-    write_text_atomically(path, render(payloads))
+    count = len(inspections)
+    payloads = [inspection.payload(layers=layers, sentences=count, live=live) for inspection in inspections]
+    write_text_atomically(path, render(payloads, live))
 
 
 def inspect_bundle(

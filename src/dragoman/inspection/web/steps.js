@@ -1,4 +1,5 @@
-// The steps of the walk one by one: which of them is read, the way to the next, and on a phone that one alone.
+// The steps of the walk one by one: Figure 1 as their contents, which of them is read, the way to the next, and on a
+// telephone that one alone.
 
 const reading = { id: "source-embedding" };
 const narrow = () => matchMedia("(max-width: 34rem)").matches;
@@ -19,9 +20,14 @@ function stepBar() {
 function goTo(index) {
   const step = allSteps()[index];
   if (!step) return;
-  read(step);
-  step.scrollIntoView();
-  step.focus({ preventScroll: true });
+  walkStep = step.id.replace("step-", "");
+  chose();
+  leadTo(step.id);
+}
+
+function readAgain() {
+  const step = document.getElementById(`step-${reading.id}`) || allSteps()[0];
+  if (step) read(step);
 }
 
 // Make a step the one that is read.
@@ -68,4 +74,76 @@ function startSteps() {
     event.preventDefault();
     goTo(allSteps().findIndex((step) => step.classList.contains("now")) + by);
   });
+}
+
+// Figure 1 of the paper as a table of contents: each box links to its step.
+function figureOne() {
+  const boxes = (steps) =>
+    el(
+      "ol.stack",
+      {},
+      steps.map(([id, title, kind]) =>
+        el(
+          "li",
+          {},
+          el(
+            `a.box.${kind}`,
+            {
+              href: `#${page.lang}/walk`,
+              onclick: (event) => {
+                event.preventDefault();
+                walkStep = id;
+                chose();
+                leadTo(`step-${id}`);
+              },
+            },
+            title,
+          ),
+        ),
+      ),
+    );
+  const pe = rotary ? [] : ["position"];
+  const norm = (kind) => (post ? [] : [[`${kind}-norm`, normName, "norm"]]);
+  const add = (kind) => [`${kind}-add`, t(`walk.add.${post ? "post" : "pre"}.title`), "norm"];
+  const encoder = [
+    ["source-embedding", t("box.embedding"), "embed"],
+    ...pe.map(() => ["source-position", t("box.position"), "embed"]),
+    ...norm("self"),
+    ["self-qkv", t("box.self"), "attend"],
+    add("self"),
+    ...norm("encoder-ffn"),
+    ["encoder-ffn-ffn", t("box.ffn"), "ffn"],
+    add("encoder-ffn"),
+    ["memory", t("box.memory"), "embed"],
+  ];
+  const decoder = [
+    ["target-embedding", t("box.shifted"), "embed"],
+    ...pe.map(() => ["target-position", t("box.position"), "embed"]),
+    ...norm("masked"),
+    ["masked-qkv", t("box.masked"), "attend"],
+    add("masked"),
+    ...norm("cross"),
+    ["cross-qkv", t("box.cross"), "attend"],
+    add("cross"),
+    ...norm("decoder-ffn"),
+    ["decoder-ffn-ffn", t("box.ffn"), "ffn"],
+    add("decoder-ffn"),
+    ["logits", t("box.linear"), "ffn"],
+    ["softmax", t("box.softmax"), "attend"],
+    ["word", t("box.word"), "embed"],
+  ];
+  return el(
+    "nav.figure-one",
+    { "aria-label": t("figure.one") },
+    el("div", {}, el("h3", {}, t("encoder"), " ", el("small", {}, `× ${model.encoder_layers}`)), boxes(encoder)),
+    el("div", {}, el("h3", {}, t("decoder"), " ", el("small", {}, `× ${model.decoder_layers}`)), boxes(decoder)),
+  );
+}
+
+function leadTo(id) {
+  const found = document.getElementById(id);
+  if (!found) return;
+  read(found);
+  found.scrollIntoView();
+  found.focus({ preventScroll: true });
 }

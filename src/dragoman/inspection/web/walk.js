@@ -1,10 +1,12 @@
 // View 1, the paper step by step: the steps with their equations, and the choice of layer, head and position.
 
+// The step that the address names, as in `…/1-3-2-5-4.self-weights`.
+let walkStep = "";
 const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
 
 function startWalk() {
   const full = (stack, attention, order) =>
-    order.find((layer) => data.arrays[`${stack}.${layer}.${attention}.q`]) ?? order[0];
+    order.find((layer) => has(`${stack}.${layer}.${attention}.q`)) ?? order[0];
   const count = (n) => [...Array(n).keys()];
   walk.encoder = full("encoder", "self_attention", count(model.encoder_layers));
   walk.decoder = full("decoder", "cross_attention", count(model.decoder_layers).reverse());
@@ -14,9 +16,10 @@ function startWalk() {
 
 // What is chosen, as in `1-3-2-5-4`: layer of the encoder, of the decoder, head, positions; counted from 1.
 const walkChoice = {
-  write: () => Object.values(walk).map((n) => n + 1).join("-"),
+  write: () => Object.values(walk).map((n) => n + 1).join("-") + (walkStep && `.${walkStep}`),
   read(text) {
-    const numbers = text.split("-").map((n) => Number(n) - 1);
+    const [choice, step = ""] = text.split(".");
+    const numbers = choice.split("-").map((n) => Number(n) - 1);
     const limits = [
       model.encoder_layers,
       model.decoder_layers,
@@ -26,6 +29,7 @@ const walkChoice = {
     ];
     const valid = numbers.length === limits.length && limits.every((limit, i) => numbers[i] >= 0 && numbers[i] < limit);
     if (valid) Object.keys(walk).forEach((key, i) => (walk[key] = numbers[i]));
+    walkStep = valid && /^[\w-]+$/.test(step) ? step : "";
     return valid;
   },
 };
@@ -39,7 +43,7 @@ function walkView() {
   };
   const layer = (stack, leaf) => (_, i) => [
     i,
-    `${i + 1}${data.arrays[`${stack}.${i}.${leaf}.q`] ? "" : ` (${t("partly")})`}`,
+    `${i + 1}${has(`${stack}.${i}.${leaf}.q`) ? "" : ` (${t("partly")})`}`,
   ];
   const pieces = (side) => data.pieces[side].map((piece, i) => [i, `${i + 1} ${isolated(piece)}`]);
   const bar = el(
@@ -68,15 +72,15 @@ function walkView() {
   );
   // A click on a row of positions chooses that position.
   list.addEventListener("pick", (event) => {
-    const { x, row } = event.detail,
+    const { x, row, column } = event.detail,
       side = { source: "source", input: "target" }[x.labels[x.axes[0]]];
     if (x.reduced > 1 || !side || walk[side] === row) return;
     const at = [...list.querySelectorAll(".field")].indexOf(event.target);
     change(side)(row);
     bar.querySelectorAll("select")[side === "source" ? 3 : 4].value = row;
-    list.querySelectorAll(".field")[at].focus({ preventScroll: true });
+    list.querySelectorAll(".field")[at].reopen({ row, column });
   });
-  setTimeout(() => read(document.getElementById(`step-${reading.id}`) || allSteps()[0]));
+  setTimeout(readAgain);
   return [
     el("div.opening", {}, el("div", {}, el("p.lead", {}, t("walk.lead")), kinds()), figureOne()),
     bar,
@@ -115,7 +119,7 @@ function kinds() {
 
 function absent() {
   const missing = (stack, depth) =>
-    [...Array(depth).keys()].filter((i) => !data.arrays[`${stack}.${i}.self_attention.q`]).map((i) => i + 1);
+    [...Array(depth).keys()].filter((i) => !has(`${stack}.${i}.self_attention.q`)).map((i) => i + 1);
   const lists = [
     ["encoder", model.encoder_layers],
     ["decoder", model.decoder_layers],
@@ -184,73 +188,4 @@ function oneStep(step) {
 function prefix(step) {
   const name = { masked: "kind.masked", cross: "kind.cross" }[step.kind];
   return name ? el("small", {}, `${t(name)} · `) : null;
-}
-
-// Figure 1 of the paper as a table of contents: each box links to its step.
-function figureOne() {
-  const boxes = (steps) =>
-    el(
-      "ol.stack",
-      {},
-      steps.map(([id, title, kind]) =>
-        el(
-          "li",
-          {},
-          el(
-            `a.box.${kind}`,
-            {
-              href: `#${page.lang}/walk`,
-              onclick: (event) => {
-                event.preventDefault();
-                leadTo(`step-${id}`);
-              },
-            },
-            title,
-          ),
-        ),
-      ),
-    );
-  const pe = rotary ? [] : ["position"];
-  const norm = (kind) => (post ? [] : [[`${kind}-norm`, normName, "norm"]]);
-  const add = (kind) => [`${kind}-add`, t(`walk.add.${post ? "post" : "pre"}.title`), "norm"];
-  const encoder = [
-    ["source-embedding", t("box.embedding"), "embed"],
-    ...pe.map(() => ["source-position", t("box.position"), "embed"]),
-    ...norm("self"),
-    ["self-qkv", t("box.self"), "attend"],
-    add("self"),
-    ...norm("encoder-ffn"),
-    ["encoder-ffn-ffn", t("box.ffn"), "ffn"],
-    add("encoder-ffn"),
-    ["memory", t("box.memory"), "embed"],
-  ];
-  const decoder = [
-    ["target-embedding", t("box.shifted"), "embed"],
-    ...pe.map(() => ["target-position", t("box.position"), "embed"]),
-    ...norm("masked"),
-    ["masked-qkv", t("box.masked"), "attend"],
-    add("masked"),
-    ...norm("cross"),
-    ["cross-qkv", t("box.cross"), "attend"],
-    add("cross"),
-    ...norm("decoder-ffn"),
-    ["decoder-ffn-ffn", t("box.ffn"), "ffn"],
-    add("decoder-ffn"),
-    ["logits", t("box.linear"), "ffn"],
-    ["softmax", t("box.softmax"), "attend"],
-    ["word", t("box.word"), "embed"],
-  ];
-  return el(
-    "nav.figure-one",
-    { "aria-label": t("figure.one") },
-    el("div", {}, el("h3", {}, t("encoder"), " ", el("small", {}, `× ${model.encoder_layers}`)), boxes(encoder)),
-    el("div", {}, el("h3", {}, t("decoder"), " ", el("small", {}, `× ${model.decoder_layers}`)), boxes(decoder)),
-  );
-}
-
-function leadTo(id) {
-  const found = document.getElementById(id);
-  read(found);
-  found.scrollIntoView();
-  found.focus({ preventScroll: true });
 }
