@@ -28,7 +28,7 @@ test-all: test test-slow test-levels
 ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspection tests/shortlist tests/test_learn.py \
 	tests/training/update/test_threads.py tests/training/test_recipes.py tests/training/update/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
-AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -k "not site and not compiled and not thousands and \
+AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -k "not site and not compiled and not thousand and \
 	not same_with_a_trained_model and not forgets" $(ARITHMETIC) -m
 # Every combination at one level; at the others the quick ones, in which each model and each option is.
 test-levels: $(VENV)/.installed

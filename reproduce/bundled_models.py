@@ -6,6 +6,7 @@
     python reproduce/bundled_models.py judged SOURCE TARGET
     python reproduce/bundled_models.py choice TEXT
     python reproduce/bundled_models.py status RUNS
+    python reproduce/bundled_models.py speed BEFORE
 
 `finish` runs when the bundle is in RUN/bundle. It scores the bundle by domain, on `korean_news` and on the hundred
 sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dragoman/bundled`. What a reader thought
@@ -14,14 +15,18 @@ of its hundred translations, `everyday_judged.tsv`, becomes part of the card if 
 `score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
 model, to be judged: kind, source, translation, separated by tabs. Once they are in `everyday_judged.tsv`, `judged`
 lets the bundled model learn from them how sure it is and what it calls doubtful. `choice` counts for how many
-validation and test sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. The last
-line of all but `everyday` is one JSON object.
+validation and test sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. `speed`
+compares sentences/s with the bundled models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code,
+one thread, the two hundred sentences, in turn within every round. The last line of all but `everyday` is one JSON
+object.
 """
 
 import json
 import os
 import shutil
+import statistics
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +46,8 @@ VERDICTS = ("usable", "partly", "wrong")
 SHOWN = 3
 # Lines of korean_news that are translated.
 NEWS = 500
+# Rounds in which the models before and now take turns.
+ROUNDS = 7
 Scores = dict[str, dict[str, float | int]]
 HUNDREDS = ("everyday_sentences", "everyday_sentences_hard")
 Everyday = list[tuple[str, str, str]]
@@ -228,6 +235,31 @@ def choice(folder: Path) -> None:
     print(json.dumps({"sentences": sentences, "wrong": len(wrong)}))
 
 
+def speed(before: Path) -> None:
+    """Sentences/s of the models in `before` and of the bundled ones: medians of ROUNDS, and of their ratios."""
+    result = {}
+    for source, target in (SIDES, SIDES[::-1]):
+        texts = [text for hundred in HUNDREDS for _, text, _ in everyday_sentences(source, hundred)]
+        models = [Translator.load(home / f"{source}-{target}", threads=1) for home in (before, HOME)]
+        rates: list[list[float]] = [[], []]
+        for number in range(1 + ROUNDS):
+            for model, rate in zip(models, rates, strict=True):
+                started = time.perf_counter()
+                model.translate(texts)
+                if number:  # the first warms up
+                    rate.append(len(texts) / (time.perf_counter() - started))
+        ratios = [now / then for then, now in zip(*rates, strict=True)]
+        then, now = (round(statistics.median(rate), 1) for rate in rates)
+        spread = [round(min(ratios), 3), round(max(ratios), 3)]
+        result[f"{source}-{target}"] = {
+            "before": then,
+            "now": now,
+            "ratio": round(statistics.median(ratios), 3),
+            "spread": spread,
+        }
+    print(json.dumps(result))
+
+
 def status(runs: Path) -> None:
     """How far each run is: steps, hours of training, target tokens, and its validation losses."""
     stands = {}
@@ -264,5 +296,7 @@ if __name__ == "__main__":
             score(Path(os.environ["DRAGOMAN_DATA"]), model, Path(folder), source, target)
         case ["status", runs]:
             status(Path(runs))
+        case ["speed", before]:
+            speed(Path(before))
         case _:
             sys.exit(__doc__)

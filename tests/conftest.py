@@ -3,6 +3,7 @@
 What computes is imported where it is used: the process that only hands tests out, and tests of text, load no torch.
 """
 
+import gc
 import os
 import random
 import sys
@@ -34,6 +35,16 @@ WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "g
 # A busy machine is no failure: hypothesis's time limit for an example is off.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+
+# Collecting makes a million objects that stay: looking for garbage among them would cost a tenth of the time, and again
+# with every collection while tests run.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,7 +145,7 @@ def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
     """The configuration of a toy run; keys of [train] as arguments, `model` is all of [model]."""
 
@@ -171,7 +182,7 @@ def toy_tokenizer(toy_corpus: Path) -> Tokenizer:
     return learn(text, TokenizerConfig(vocab_size=285))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
     """A trainer as a new process would build it, whatever was random before."""
     import torch

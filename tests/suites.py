@@ -1,7 +1,7 @@
 """Which cases of a test `make test` runs; the others are marked slow and are left to `make test-all`."""
 
 from collections.abc import Container, Iterable, Mapping
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -25,16 +25,29 @@ def cases(values: Iterable[Any], quick: Container[Any]) -> list[Any]:
     ]
 
 
+def _pairs(row: tuple[int, ...]) -> set[Any]:
+    return {*combinations(enumerate(row), 2)}
+
+
 def covering(*axes: Iterable[Any]) -> list[Any]:
-    """The product of `axes`; as many are quick as the longest axis has values, with every value of each axis."""
+    """Rows with every pair of values of two axes; as many are quick as the longest axis has values, with each value.
+
+    Of two axes that is their product; of more, what depends on three values at once is not looked for.
+    """
     tables = [_named(axis) for axis in axes]
     # Once an axis begins again it is shifted, so that values are not always paired with the same ones.
     diagonal = [
         tuple((row + number * (row // len(table))) % len(table) for number, table in enumerate(tables))
         for row in range(max(map(len, tables)))
     ]
+    pairs = {row: _pairs(row) for row in product(*(range(len(table)) for table in tables))}
+    rows, missing = {*diagonal}, set[Any]().union(*pairs.values()).difference(*map(_pairs, diagonal))
+    while missing:
+        row = max(pairs, key=lambda candidate: len(pairs[candidate] & missing))
+        rows.add(row)
+        missing -= pairs[row]
     parameters = []
-    for numbers in product(*(range(len(table)) for table in tables)):
+    for numbers in sorted(rows):
         chosen = [table[number] for table, number in zip(tables, numbers, strict=True)]
         name = "-".join(str(value) if name is None else name for name, value in chosen)
         marks = () if numbers in diagonal else slow

@@ -57,6 +57,13 @@ def test_a_korean_figure_has_korean_labels_and_an_english_one_no_more_hangul_tha
         assert (letters is not None) == name.endswith(".ko.svg"), name
 
 
+def test_the_growth_of_the_bundled_models_is_drawn_from_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    growth = importlib.import_module("figures.growth")
+    assert growth.FILE.read_text(encoding="utf-8") == growth.growth().svg(growth.TITLE)
+    assert "images/growth.svg" in (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("folder", ["learn", "ko/learn"])
 def test_every_figure_is_on_a_page_in_its_language(folder: str) -> None:
     used = {name for text in pages(folder).values() for name in USED.findall(text)}

@@ -1,6 +1,8 @@
-"""One process of a small run, for `test_processes.py`: torchrun starts as many as are asked for.
+"""The processes of small runs, for `test_processes.py`: as torchrun would start them, without its second of imports.
 
-    process.py FOLDER CORPUS '{"parallel": …, …keys of [train]}' [resume]
+A line of stdin is a request, `[PROCESSES, FOLDER, CORPUS, {"parallel": …, …keys of [train]}, RESUME]`; the answer is a
+line of exit codes, and what the processes report is in FOLDER/errors.txt. They are forks of this one, which has
+imported PyTorch and computes nothing. `tests/journey/test_torchrun.py` starts some with torchrun itself.
 
 The first process writes the losses of its steps to FOLDER/losses.json, the final weights to FOLDER/final.safetensors.
 With `"parallel": ["ddp", "fsdp"]` there are two runs, one after the other, in FOLDER/ddp and FOLDER/fsdp.
@@ -10,11 +12,14 @@ import json
 import os
 import resource
 import signal
+import socket
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import torch
+import torch._dynamo  # as every optimizer does: once, before processes are forked
 
 from dragoman.config.file import build_config
 from dragoman.data.batches.batch import Batch
@@ -136,10 +141,39 @@ def train(
     group.barrier()
 
 
-if __name__ == "__main__":
+def fork(rank: int, size: int, port: int, folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> int:
+    """The id of a new process, which does its share of the run and ends."""
+    if process := os.fork():
+        return process
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ.update(address, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
+    errors = os.open(folder / "errors.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(errors, stream)
+    code = 1
     try:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]), resume=sys.argv[4:] == ["resume"])
+        main(folder, corpus, keys, resume)
+        code = 0
     except DragomanError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        os._exit(error.exit_code)  # a lost process is not waited for
-    os._exit(0)  # on a busy machine PyTorch's own threads aborted 2 of about 60 processes at their exit
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        code = error.exit_code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # A lost process is not waited for; and PyTorch's own threads aborted 2 of about 60 processes at their exit.
+        os._exit(code)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        size, folder, corpus, keys, resume = json.loads(line)
+        (Path(folder) / "errors.txt").unlink(missing_ok=True)
+        port = free_port()
+        processes = [fork(rank, size, port, Path(folder), Path(corpus), keys, resume) for rank in range(size)]
+        codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
+        print(json.dumps(codes), flush=True)

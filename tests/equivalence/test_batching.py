@@ -36,32 +36,36 @@ def translate(model: Transformer, some: list[list[int]], **options: object) -> l
     return TorchEngine(model, CPU).translate(queries(some), OPTIONS.model_copy(update=options))
 
 
-def check(model: Transformer, count: int) -> None:
-    """At most one in a thousand differs between two batchings, and that one by a near-tie."""
-    some = sources(count)
+def most_that_differ(model: Transformer, count: int) -> int:
+    """How many sentences differ between two batchings, all by a near-tie."""
+    some, most = sources(count), 0
     shuffled = random.Random(1).sample(range(count), count)
     first = translate(model, some, batch_tokens=BATCHINGS[0])
     for budget in BATCHINGS[1:]:
         again = translate(model, [some[index] for index in shuffled], batch_tokens=budget)
         pairs = [(first[index][0], hypotheses[0]) for index, hypotheses in zip(shuffled, again, strict=True)]
         differing = [(one, other) for one, other in pairs if one.tokens != other.tokens]
-        assert len(differing) <= count / 1000
         for one, other in differing:
             assert abs(one.score - other.score) < NEAR
+        most = max(most, len(differing))
+    return most
 
 
 @pytest.mark.parametrize("shape", cases(SHAPES, quick=["today"]))
 def test_a_sentence_is_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
-    check(build(vocab=VOCAB, **shape), 40)
+    assert most_that_differ(build(vocab=VOCAB, **shape), 40) == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
-def test_thousands_of_sentences_are_the_same_in_five_batchings(build: Build, name: str) -> None:
-    model, some = build(vocab=VOCAB, **SHAPES[name]), sources(400)
-    check(model, 2000 if name == "today" else 1000)
-    exact = translate(model, some, exact=True)
-    assert exact[::-1] == translate(model, some[::-1], exact=True, batch_tokens=100)
+def test_a_thousand_sentences_are_the_same_in_five_batchings(build: Build) -> None:
+    """At most one in a thousand of all shapes differs, and none by a bit if `exact`."""
+    differing = 0
+    for shape in SHAPES.values():
+        model, some = build(vocab=VOCAB, **shape), sources(100)
+        differing += most_that_differ(model, 200)
+        exact = translate(model, some, exact=True)
+        assert exact[::-1] == translate(model, some[::-1], exact=True, batch_tokens=100)
+    assert differing <= 200 * len(SHAPES) / 1000
 
 
 @pytest.mark.parametrize("method", ["beam", "sample"])

@@ -98,9 +98,10 @@ ALL_CASES = {f"{key}-{number}": case for key, values in SAME.items() for number,
 def test_both_engines_find_the_same(
     toy_engines: Engines, toy_tokenizer: Tokenizer, case: dict[str, Any], prefixed: bool
 ) -> None:
-    sources = draw_sentences(toy_tokenizer, 16)
+    options = options_of(case, prefixed)
+    sources = draw_sentences(toy_tokenizer, 10 if options.exact else 16)  # without `exact` some are not compared
     prefixes = draw_prefixes(toy_tokenizer, len(sources)) if prefixed else [[]] * len(sources)
-    compare(toy_engines, options_of(case, prefixed), sources, prefixes)
+    compare(toy_engines, options, sources, prefixes)
 
 
 def random_options(rng: random.Random) -> DecodeConfig:
@@ -121,8 +122,8 @@ def random_options(rng: random.Random) -> DecodeConfig:
 def test_both_engines_find_the_same_under_several_keys(
     toy_engines: Engines, toy_tokenizer: Tokenizer, seed: int
 ) -> None:
-    rng, sources = random.Random(seed), draw_sentences(toy_tokenizer, 12)
-    compare(toy_engines, random_options(rng), sources, draw_prefixes(toy_tokenizer, 12) if seed % 2 else [[]] * 12)
+    rng, sources = random.Random(seed), draw_sentences(toy_tokenizer, 8)
+    compare(toy_engines, random_options(rng), sources, draw_prefixes(toy_tokenizer, 8) if seed % 2 else [[]] * 8)
 
 
 @pytest.mark.slow
@@ -288,10 +289,10 @@ def test_both_engines_find_the_same_with_a_trained_model(
     trainer = toy_trainer(config.model_copy(update={"model": shape}), tmp_path / "run")
     trainer.fit()
     trained = both_engines(trainer.final.eval(), toy_tokenizer, tmp_path)
-    sources = draw_sentences(toy_tokenizer, 120, longest=20)
+    sources = draw_sentences(toy_tokenizer, 24, longest=20)
     prefixes = draw_prefixes(toy_tokenizer, len(sources))
     for case in ALL_CASES.values():
         compare(trained, options_of(case), sources, [[]] * len(sources))
         compare(trained, options_of(case, prefixed=True), sources, prefixes)
-    for seed in range(40):
-        compare(trained, random_options(random.Random(seed)), sources[:30], prefixes[:30])
+    for seed in range(16):
+        compare(trained, random_options(random.Random(seed)), sources[:12], prefixes[:12])

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 import torch
@@ -26,8 +28,37 @@ Run = Callable[..., dict[str, float]]
 PROCESS = Path(__file__).with_name("process.py")
 
 
+@dataclass(frozen=True)
+class Ended:
+    """What the processes of a run leave: a code that is 0 if those of all are, and what they report."""
+
+    returncode: int
+    stderr: str
+
+
+class Launch(Protocol):
+    def __call__(self, folder: Path, corpus: Path, processes: int, resume: bool, keys: dict[str, object]) -> Ended: ...
+
+
+@pytest.fixture(scope="module")
+def launch() -> Iterator[Launch]:
+    """Start the processes of a run and wait for them."""
+    with subprocess.Popen(
+        [sys.executable, str(PROCESS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+
+        def start(folder: Path, corpus: Path, processes: int, resume: bool, keys: dict[str, object]) -> Ended:
+            print(json.dumps([processes, str(folder), str(corpus), keys, resume]), file=program.stdin, flush=True)
+            codes = json.loads(program.stdout.readline())
+            return Ended(next(filter(None, codes), 0), (folder / "errors.txt").read_text())
+
+        yield start
+
+
 @pytest.fixture
-def run(toy_corpus: Path, tmp_path: Path) -> Run:
+def run(toy_corpus: Path, tmp_path: Path, launch: Launch) -> Run:
     """Train in a number of processes, a single one in that of the test; the losses of the steps."""
 
     def start(name: str, processes: int, resume: bool = False, **keys: object) -> dict[str, float]:
@@ -45,14 +76,6 @@ def run(toy_corpus: Path, tmp_path: Path) -> Run:
 def losses_of(folder: Path) -> dict[str, float]:
     losses: dict[str, float] = json.loads((folder / "losses.json").read_text())
     return losses
-
-
-def launch(
-    folder: Path, corpus: Path, processes: int, resume: bool, keys: dict[str, object]
-) -> subprocess.CompletedProcess[str]:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    given = [str(PROCESS), str(folder), str(corpus), json.dumps(keys), *(["resume"] if resume else [])]
-    return subprocess.run([*torchrun, *given], capture_output=True, text=True, timeout=600, check=False)
 
 
 def final(folder: Path) -> dict[str, torch.Tensor]:
@@ -93,7 +116,9 @@ def test_what_two_processes_would_exchange_is_the_gradient_of_one(
 
 
 @pytest.mark.slow
-def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: Path, tmp_path: Path) -> None:
+def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(
+    toy_corpus: Path, tmp_path: Path, launch: Launch
+) -> None:
     """20 steps over the same pairs; 1e-5 of the loss."""
     train(
         tmp_path / "alone", toy_corpus, {"accumulate": 2, "max_steps": 20}, False, ProcessGroup(), torch.device("cpu")
@@ -108,7 +133,7 @@ def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: P
 
 
 @pytest.mark.slow
-def test_two_processes_balance_experts_as_one(run: Run, toy_corpus: Path, tmp_path: Path) -> None:
+def test_two_processes_balance_experts_as_one(run: Run, toy_corpus: Path, tmp_path: Path, launch: Launch) -> None:
     """The totals of both decide the next update; without noise, which each draws for itself."""
     experts = {"architecture": "moe", "experts": 4, "noise": False, "w_importance": 1.0}
     keys = {"max_steps": 20, "model": experts}
@@ -147,7 +172,7 @@ def test_a_run_saved_by_some_processes_resumes_with_others(run: Run, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_for_bit(
-    run: Run, toy_corpus: Path, tmp_path: Path, parallel: str
+    run: Run, toy_corpus: Path, tmp_path: Path, launch: Launch, parallel: str
 ) -> None:
     keys = {"parallel": parallel, "max_steps": 12, "dropout": 0.2}
     run("whole", 2, **keys)
@@ -163,7 +188,7 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
 
 @pytest.mark.slow
 def test_a_slow_process_is_reported_with_the_time_it_had_and_the_key_that_gives_more(
-    toy_corpus: Path, tmp_path: Path
+    toy_corpus: Path, tmp_path: Path, launch: Launch
 ) -> None:
     keys = {"max_steps": 12, "peer_timeout": 2, "faults": {"sleep": [6, 0]}}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
@@ -191,7 +216,7 @@ def test_processes_that_cannot_form_a_group_say_so_in_a_line(
 
 
 @pytest.mark.slow
-def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path, launch: Launch) -> None:
     keys = {"max_steps": 12, "faults": {"spoil": [6, 1]}}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
     assert ended.returncode != 0
@@ -201,7 +226,9 @@ def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_
 
 
 @pytest.mark.slow
-def test_a_full_disk_at_a_checkpoint_in_parts_is_reported_and_the_run_resumes(toy_corpus: Path, tmp_path: Path) -> None:
+def test_a_full_disk_at_a_checkpoint_in_parts_is_reported_and_the_run_resumes(
+    toy_corpus: Path, tmp_path: Path, launch: Launch
+) -> None:
     keys = {"max_steps": 12, "parallel": "fsdp"}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {"fill": [7, 0]}})
     assert ended.returncode != 0
@@ -214,7 +241,7 @@ def test_a_full_disk_at_a_checkpoint_in_parts_is_reported_and_the_run_resumes(to
 @pytest.mark.slow
 @pytest.mark.parametrize(("accumulate", "who"), [(1, 1), (2, 1), (1, "all")])
 def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pieces(
-    run: Run, toy_corpus: Path, tmp_path: Path, accumulate: int, who: int | str
+    run: Run, toy_corpus: Path, tmp_path: Path, launch: Launch, accumulate: int, who: int | str
 ) -> None:
     """And whatever is left is done as it would have been, with weights in parts too."""
     keys = {"max_steps": 12, "accumulate": accumulate}
@@ -231,7 +258,7 @@ def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pi
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [("ddp", "backward"), ("fsdp", "forward")], ids="-".join)
 def test_when_memory_runs_out_while_others_wait_the_run_stops_and_resumes(
-    toy_corpus: Path, tmp_path: Path, fault: tuple[str, str]
+    toy_corpus: Path, tmp_path: Path, launch: Launch, fault: tuple[str, str]
 ) -> None:
     keys = {"max_steps": 12, "parallel": fault[0]}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {fault[1]: [7, 1]}})

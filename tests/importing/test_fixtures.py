@@ -20,7 +20,7 @@ def test_made_again_the_fixtures_are_the_same(tmp_path: Path) -> None:
     python = str(tmp_path / "env/bin/python")
     requirements = str(HERE / "fixtures-requirements.txt")
     for packages in (["torch==2.13.0"], ["-r", requirements]):
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+        pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *packages]
         done = subprocess.run(pip, capture_output=True, text=True, check=False)
         if done.returncode:
             pytest.skip(f"its environment cannot be made: {done.stderr.splitlines()[-1][:200]}")

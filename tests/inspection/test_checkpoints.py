@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from architectures import TRANSFORMERS
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config
 from dragoman.decode.constraints import Constraints
@@ -24,20 +25,26 @@ from dragoman.training.loop import Trainer
 TEXT = "red dog sees cat"
 
 
-@pytest.fixture
-def run(
+@pytest.fixture(scope="module")
+def finished_run(
     toy_run: Callable[..., RunConfig],
     toy_trainer: Callable[[RunConfig, Path], Trainer],
     toy_tokenizer: Tokenizer,
-    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A run of twelve steps, with checkpoints at 4, 8 and 12."""
-    config = toy_run(average_count=3)
-    toy_trainer(config, tmp_path).fit()
-    (tmp_path / "tokenizer").mkdir()
-    toy_tokenizer.save(tmp_path / "tokenizer")
-    (tmp_path / "config.toml").write_text(dump_config(config), encoding="utf-8")
-    return tmp_path
+    config, folder = toy_run(average_count=3), tmp_path_factory.mktemp("run")
+    toy_trainer(config, folder).fit()
+    (folder / "tokenizer").mkdir()
+    toy_tokenizer.save(folder / "tokenizer")
+    (folder / "config.toml").write_text(dump_config(config), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def run(finished_run: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    return shutil.copytree(finished_run, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.mark.slow
@@ -89,6 +96,7 @@ def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", [TRANSFORMERS["today"]], ids=["today"], indirect=True)
 def test_its_own_pieces_label_the_attention_of_a_run_that_cuts_the_sentence_otherwise(run: Path, look_at: Any) -> None:
     views = across_checkpoints(run, TEXT)
     facts, maps = analyse(look_at("5 6", "9"), views)

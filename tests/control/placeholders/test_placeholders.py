@@ -221,3 +221,11 @@ def test_the_best_being_complete_others_that_are_not_are_left_out(change: Callab
     found = checked(Translation(source, candidates), Requirements.of(source, DecodeConfig()))
     assert is_flagged(found) == (change("{name} b") != "{name} b")
     assert len(found.candidates) == (2 if is_flagged(found) else 1)
+
+
+@settings(max_examples=40)
+@given(lines | st.text("abcdefx0123456789 %{}<>&;$-.:/=_€½✓", max_size=60), seeds)
+def test_a_line_is_searched_for_six_times_at_most_whatever_it_is(text: str, seed: int) -> None:
+    translator = Translator(tokenizer(), Spoiler(tokenizer(), seed), DecodeConfig(), target_language="ko")
+    translator.translate(text)
+    assert len(translator.engine.searched) <= 6  # type: ignore[attr-defined]

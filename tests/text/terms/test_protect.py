@@ -171,3 +171,9 @@ def test_many_literals_cost_a_look_where_a_text_has_none_of_them() -> None:
         "Name7",
         "Name70",
     ]
+
+
+def test_a_standard_an_escaped_tag_and_a_comparison_are_copied_whole() -> None:
+    text = "ISO 12904 and RFC 2119 have &lt;b&gt; and 5 &gt; 3, not the ISO."
+    names = ["ISO 12904", "RFC 2119", "&lt;b&gt;", "5 &gt; 3"]
+    assert [placeholder.text for placeholder in find_placeholders(text)] == names

@@ -18,6 +18,7 @@ from dragoman.system.processes import sigterm_interrupts
 if TYPE_CHECKING:
     from dragoman.translator import Translator
     from dragoman.workflows.documents.documents import DocumentsResult
+    from dragoman.workflows.lines.via import PivotTranslator
     from dragoman.workflows.lines.work import BundledTranslators
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
@@ -48,6 +49,10 @@ class TranslateOptions:
     ] = None
     to: args.To = None
     from_: args.From = None
+    via: Annotated[
+        str | None,
+        typer.Option(help="Lines: through this language, by two models in a row.", metavar="LANGUAGE"),
+    ] = None
     beam: args.Beam = None
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None
     length_penalty: args.Penalty = None
@@ -135,7 +140,13 @@ class TranslateOptions:
         from dragoman.installed import resolve_model
         from dragoman.system.files import sha256
 
-        folders = [resolve_model(model) for model in self.models or ()] or [model.folder for model in bundled_models()]
+        if self.via:
+            from dragoman.workflows.lines.via import choose_hops
+
+            folders = [hop.folder for hop in choose_hops(self.via, self.from_, self.to, self.models or ())]
+        else:
+            folders = [resolve_model(model) for model in self.models or ()]
+            folders = folders or [model.folder for model in bundled_models()]
         return {
             "model": [sha256(folder / "bundle.json") for folder in folders],
             "engine, device or precision": [self.engine, self.device, self.precision],
@@ -171,7 +182,16 @@ def translate(options: TranslateOptions) -> None:
         "jsonl": options.jsonl,
         "alignment": options.alignment,
         "ray": options.ray,
+        "via": options.via,
     }
+    if options.via:
+        of_one_model = {
+            "alignment": options.alignment,
+            "confidence": options.confidence,
+            "memory": options.memory,
+            "ray": options.ray,
+        }
+        args.refuse_useless(of_one_model, "two models in a row (--via)")
     if not options.ray:
         of_ray = {"ray-address": options.ray_address, "shard-lines": options.shard_lines}
         args.refuse_useless(of_ray, "one process; add --ray")
@@ -237,7 +257,7 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     shows_progress = not typed and not (output == STDOUT and sys.stdout.isatty())
     display = LineDisplay(shows_progress)
     listener = Listeners([display])
-    translators = _translators(options, changes, listener.notice)
+    translators = (_pivot if options.via else _translators)(options, changes, listener.notice)
     if not isinstance(translators, BundledTranslators):
         translators = translators.to(options.to, options.from_)
     elif isinstance(lines, list):
@@ -255,7 +275,10 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
             lines,
             partial(line_output, output, resume=options.resume, force=options.force),
             source=source,
-            identity={**options.identity(), "language": [options.to, options.from_]},
+            identity={
+                **options.identity(),
+                "language": [options.to, options.from_, *([options.via] if options.via else [])],
+            },
             cluster=cluster,
             saved=saved_lines(output) if cluster and options.resume else 0,
             one_by_one=typed,
@@ -303,6 +326,20 @@ def _translators(
         return load(options.models)
     search = change_options(DecodeConfig(), changes)
     return BundledTranslators(load, search, glossary, options.to, options.from_, notice)
+
+
+def _pivot(options: TranslateOptions, changes: dict[str, Any], notice: Callable[[str], None]) -> "PivotTranslator":
+    """The translator of two models at hand, through the language of --via."""
+    from dragoman.cli.shared.loading import EngineChoice, load_translator
+    from dragoman.text.terms.tbx import read_glossary
+    from dragoman.workflows.lines.via import choose_hops, load_route
+
+    route = choose_hops(options.via or "", options.from_, options.to, options.models or ())
+    first, second = route
+    notice(f"{first.source} → {first.target} → {second.target}, by {first.folder.name} and {second.folder.name}")
+    choice = EngineChoice(options.engine, options.device, options.precision, options.threads, options.base)
+    load = partial(load_translator, choice=choice, changes=changes)
+    return load_route(load, route, glossary=read_glossary(options.glossary) if options.glossary else None)
 
 
 # --- documents ---------------------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ A translation that has everything is left as it is. For the others, in this orde
    least log P (`control.faults.edits`), with a warning.
 3. **Report**: `check` compares the final text of every line, whatever was done before, and warns.
 
-**Cost.** Two regular-expression searches for a sentence; one with faults is translated 4 times more, seldom 7, all
-four in one call, and its edits have a budget of scored tokens. A sentence of letters alone costs a look for signs and
+**Cost.** Two regular-expression searches for a sentence; one with faults is translated 3 times more, seldom 5, all
+three in one call, and its edits have a budget of scored tokens. A sentence of letters alone costs a look for signs and
 digits.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import isfinite
 
 from dragoman.config import DecodeConfig
@@ -43,8 +44,9 @@ from dragoman.translation import Candidate, Flag, Term, Translation
 LEAST_BEAM = 4
 BROKEN = Flag("sign", "signs: bytes that are no character were left out of the translation; compare it")
 INSERTED = Flag("inserted", "what the translation lacked was inserted where it costs least; check its place")
-# Kinds of stand-ins that are tried first: of 184 sentences of PO files they complete 9 of 10.
-FIRST = 3
+# Kinds of stand-ins that are tried first, and all that are tried: with the first search and the one for all hypotheses
+# a sentence is searched for 6 times at most. Of 81 sentences of software messages, 68 are complete after the first.
+FIRST, MOST = 2, 4
 
 
 def repair(
@@ -162,7 +164,7 @@ class _Repair:
         """For each task the complete translations that searches find: all kinds of stand-ins only if the first fail."""
         faults = [task.requirements.faults(task.translation.text) for task in tasks]
         plans = [
-            list(variants(task.requirements, numbers=bool(of_task.missing_numbers or of_task.extra_numbers)))
+            list(islice(variants(task.requirements, bool(of_task.missing_numbers or of_task.extra_numbers)), MOST))
             if of_task.count
             else []
             for task, of_task in zip(tasks, faults, strict=True)

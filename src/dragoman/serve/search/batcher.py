@@ -91,7 +91,8 @@ class Batcher:
         with self._changed:
             self._queue.add(call)
             self._waiting[call] = waiting
-            self._changed.notify()
+            if self._is_due:  # else all are busy: the next that is free looks by itself, and none is woken for nothing
+                self._changed.notify()
         ticket.on_cancel(waiting.done.set)
         try:
             if not ticket.is_cancelled:
@@ -140,14 +141,16 @@ class Batcher:
             self._running += bool(parts)
             if self._is_due:  # the shares of others that are free
                 self._changed.notify()
-            now = time.monotonic()
+            now, waited = time.monotonic(), list[float]()
             for part in parts:
                 waiting = self._waiting[part.call]
                 if not waiting.started:
                     waiting.started = True
-                    self.on_queued(now - waiting.added)
+                    waited.append(now - waiting.added)
                     part.call.ticket.record.add("queue", waiting.added, sum(part.call.sizes))
-            return parts
+        for seconds in waited:
+            self.on_queued(seconds)
+        return parts
 
     def _search(self, parts: Sequence[BatchPart]) -> None:
         jobs = [part.call.jobs[n] for part in parts for n in part.jobs]

@@ -135,7 +135,8 @@ class FairQueue:
             jobs.setdefault(candidate.call, []).append(candidate.job)
             self._charge(candidate)
         for call, taken in jobs.items():
-            call.waiting = [job for job in call.waiting if job not in set(taken)]
+            gone = set(taken)
+            call.waiting = [job for job in call.waiting if job not in gone]
             if not call.waiting:
                 self._leave(call, self._lines[call.ticket.key])
         return [BatchPart(call, tuple(sorted(taken))) for call, taken in jobs.items()]

@@ -26,6 +26,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.words.normalise import is_text
 from dragoman.translation import Translation
 from dragoman.translator import Translator
+from dragoman.workflows.lines.via import PivotTranslator
 
 FIELDS = ("text", "id", "to", "from", "target_prefix", "glossary")
 OPTIONS = tuple(key for key in DecodeConfig.model_fields if key != "precision")  # which belongs to a loaded model
@@ -115,7 +116,7 @@ def _request(
 
 
 def translate_requests(
-    requests: Sequence[LineRequest], choose: Callable[[str], Translator | Translation]
+    requests: Sequence[LineRequest], choose: Callable[[str], Translator | PivotTranslator | Translation]
 ) -> list[Translation]:
     """A translation of each request, in order; those for one translator that ask for the same go together.
 
@@ -123,7 +124,7 @@ def translate_requests(
     with the location of a request that has one.
     """
     translations: dict[int, Translation] = {}
-    groups: dict[tuple[Any, ...], tuple[Translator, list[int]]] = {}
+    groups: dict[tuple[Any, ...], tuple[Translator | PivotTranslator, list[int]]] = {}
     for index, request in enumerate(requests):
         chosen = choose(request.text)
         if isinstance(chosen, Translation):

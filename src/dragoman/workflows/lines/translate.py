@@ -33,6 +33,7 @@ from dragoman.version import __version__
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
 from dragoman.workflows.lines.partial_output import partial_output, refuse_taken, saved_lines
 from dragoman.workflows.lines.shards import cut, windows
+from dragoman.workflows.lines.via import PivotTranslator, choose_hops, load_route
 from dragoman.workflows.lines.work import BundledTranslators, LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -75,6 +76,7 @@ def translate_file(
     model: Translator | str | PathLike[str] | None = None,
     to: str | None = None,
     from_: str | None = None,
+    via: str | None = None,
     options: DecodeConfig | None = None,
     glossary: GlossaryLike | None = None,
     threads: int | None = None,
@@ -94,9 +96,9 @@ def translate_file(
     "text" and what is asked for that line alone, such as "to", "target_prefix", "glossary" and keys of [decode]. The
     output of JSON, or with `as_json`, is a JSON object per line. `model` is a translator, a folder, or the name of a
     model; None: for each line the bundled model that reads its script. `to` and `from_` choose a pair of languages of
-    several. `options`, `glossary` and `threads` (of the CPU) are for a model that is loaded here, a translator has its
-    own; on Ray `threads` are those of each worker too. Every translation begins with `target_prefix`. A `memory`
-    (`.db`, `.tmx`, `.tsv`, …) is asked before the model.
+    several; `via` a language, two models at hand translate one after the other. `options`, `glossary` and `threads` (of
+    the CPU) are for a model that is loaded here, a translator has its own; on Ray `threads` are those of each worker
+    too. Every translation begins with `target_prefix`. A `memory` (`.db`, `.tmx`, `.tsv`, …) is asked before the model.
 
     While it works, the text is in `OUTPUT.partial`; `output` appears when it is complete. After an interruption
     `resume` continues to the bytes of an uninterrupted run; `force` starts again and replaces an output that exists.
@@ -121,11 +123,18 @@ def translate_file(
     refuse_input(target, [path, *([memory_path] if memory_path else [])])
     refuse_taken(target, resume=resume, force=force)
     listener = Listeners(listeners)
-    if isinstance(model, Translator):
+    translators: Translator | BundledTranslators | PivotTranslator
+    if via is not None:
+        for name, useless in {"model": model is not None, "memory": memory is not None, "ray": ray}.items():
+            if useless:
+                raise ConfigError(f"{name}: has no effect on two models in a row; leave it or via out")
+        load_one = partial(Translator.load, options=options, threads=threads)
+        translators = load_route(load_one, choose_hops(via, from_, to), glossary=glossary)
+    elif isinstance(model, Translator):
         for name, value in {"options": options, "glossary": glossary, "threads": None if ray else threads}.items():
             if value is not None:
                 raise ConfigError(f"{name}: a translator has its own; give it to Translator.load, or leave it out")
-        translators: Translator | BundledTranslators = model.to(to, from_)
+        translators = model.to(to, from_)
     else:
         load = partial(Translator.load, options=options, glossary=glossary, threads=threads)
         if model is not None:
@@ -139,7 +148,7 @@ def translate_file(
         read_lines(path),
         partial(partial_output, target, resume=resume, force=force),
         source=path,
-        identity={"model": _models(translators), "language": [to, from_]},
+        identity={"model": _models(translators), "language": [to, from_, *([via] if via else [])]},
         cluster=RayCluster(None, shard_lines, threads, _on_gpu(translators)) if ray else None,
         saved=saved_lines(target) if resume else 0,
     )
@@ -247,12 +256,14 @@ def _identity(work: LineWork) -> dict[str, Any]:
     }
 
 
-def _models(translators: Translator | BundledTranslators) -> list[str]:
+def _models(translators: Translator | BundledTranslators | PivotTranslator) -> list[str]:
+    if isinstance(translators, PivotTranslator):
+        return [*_models(translators.first), *_models(translators.second)]
     if isinstance(translators, BundledTranslators):
         return [sha256(model.folder / "bundle.json") for model in bundled_models()]
     manifest = translators.bundle.manifest if translators.bundle else {}
     return [hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()]
 
 
-def _on_gpu(translators: Translator | BundledTranslators) -> bool:
+def _on_gpu(translators: Translator | BundledTranslators | PivotTranslator) -> bool:
     return isinstance(translators, Translator) and str(getattr(translators.engine, "device", "")).startswith("cuda")

@@ -16,6 +16,7 @@ from dragoman.text.terms.tbx import TermBase
 from dragoman.translation import NO_FAULTS, Candidate, Flag, Translation
 from dragoman.translator import Translator
 from dragoman.workflows.lines.requests import LineRequest, parse_lines, translate_requests
+from dragoman.workflows.lines.via import PivotTranslator
 from dragoman.workflows.listener import Listeners
 
 
@@ -119,7 +120,7 @@ def record(number: int, request: LineRequest, translation: Translation) -> dict[
 class LineWork:
     """The translators of lines, and what holds for every line."""
 
-    translators: Translator | BundledTranslators
+    translators: Translator | BundledTranslators | PivotTranslator
     name: str
     """The input in an error: a file, `text` or `stdin`."""
     target_prefix: str = ""
@@ -134,7 +135,7 @@ class LineWork:
         """The lines, of which the first has this number, as requests. Raises DataError for a line that is none."""
         translators, prefix = self.translators, self.target_prefix
         if self.jsonl:
-            pairs = translators.pairs if isinstance(translators, Translator) else None
+            pairs = None if isinstance(translators, BundledTranslators) else translators.pairs
             has_glossary = translators.glossary is not None
             return parse_lines(lines, self.name, translators.options, prefix, has_glossary, pairs, first)
         return (LineRequest(line, target_prefix=prefix, line=line) for line in lines)
@@ -142,7 +143,7 @@ class LineWork:
     def decide(self, requests: Sequence[LineRequest]) -> None:
         """For one pair of languages: where none is asked for, that of the first lines, which the others keep."""
         texts = [request.text for request in requests if not (request.to or request.from_)]
-        if isinstance(self.translators, BundledTranslators) or self.translators.pair or not texts:
+        if not isinstance(self.translators, Translator) or self.translators.pair or not texts:
             return
         self.translators = self.translators.to(texts=texts)
         if pair := self.translators.pair:
@@ -151,6 +152,8 @@ class LineWork:
     def price(self, lines: int) -> str | None:
         """What the translation of this number of lines costs, if a person should know: `price_of`."""
         translators = self.translators
+        if isinstance(translators, PivotTranslator):
+            translators = translators.first
         loaded = [translators] if isinstance(translators, Translator) else [*translators.loaded.values()]
         return price_of(loaded[0].engine, loaded[0].options, lines) if loaded else None
 
@@ -166,11 +169,11 @@ class LineWork:
             sum(translation.match is not None for translation in translations),
         )
 
-    def _choose(self, text: str) -> Translator | Translation:
+    def _choose(self, text: str) -> Translator | PivotTranslator | Translation:
         """The translator of a text, with the memory, which is opened once for each pair of languages."""
         translators = self.translators
         chosen = translators(text) if isinstance(translators, BundledTranslators) else translators
-        if self.memory is None or isinstance(chosen, Translation) or chosen.pair is None:
+        if self.memory is None or not isinstance(chosen, Translator) or chosen.pair is None:
             return chosen
         key, pair = (id(chosen), chosen.pair.name), chosen.pair
         if key not in self._remembering:
