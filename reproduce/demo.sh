@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `dragoman demo`. The last line is its scores as JSON.
+# `dragoman demo`, which ends with a page of its own model, runs/demo/look.html. The last line is its scores as JSON.
 #
 #   reproduce/demo.sh [--minutes 4]
 set -euo pipefail

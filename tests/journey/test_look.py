@@ -20,7 +20,7 @@ from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspect import BundleInspection, write_page
 from dragoman.inspection.inspection import Inspection
 from dragoman.model.transformer import Transformer
-from dragoman.model.weights import load_tensors
+from dragoman.model.weights import load_tensors, save_tensors
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.models.look import inspect
 from headless import chromium, faults
@@ -215,7 +215,9 @@ def test_language_and_theme_are_switched_and_kept(
 @pytest.mark.parametrize("looked", ["post"], indirect=True)
 def test_printed_it_has_every_view(looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path) -> None:
     open_page(tab, looked[1], "ko/walk")
-    assert len(tab.pdf(path=artefacts / "page.pdf")) > 100_000
+    printed = tab.pdf(path=artefacts / "page.pdf")
+    assert len(printed) > 100_000
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10
     assert tab.evaluate("[...document.querySelectorAll('section.view')].every((view) => view.children.length > 1)")
 
 
@@ -279,3 +281,111 @@ def test_one_of_several_sentences_is_chosen(looked: tuple[str, Path, Inspection]
     assert "two big cat" in tab.locator(".sentence").inner_text()
     assert tab.evaluate("location.hash") == "#en/heads//2"
     assert tab.evaluate("window.dragoman.data.source") == "two big cat"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+def test_a_word_lights_what_it_is_connected_to(looked: tuple[str, Path, Inspection], tab: Any) -> None:
+    _, page, found = looked
+    open_page(tab, page, "en/heads///encoder.1.self_attention.2")
+    words = tab.locator(".sentence .lit[data-side=source]")
+    assert words.all_inner_texts() == sentence().split()
+    words.nth(2).hover()
+    light = "one => Number(getComputedStyle(one).getPropertyValue('--light'))"
+    strengths = [words.nth(n).evaluate(light) for n in range(words.count())]
+    pieces = [[int(at) for at in words.nth(n).get_attribute("data-at").split()] for n in range(words.count())]
+    weights = found["encoder.0.self_attention.weights"].values[1]
+    for n, (strength, keys) in enumerate(zip(strengths, pieces, strict=True)):
+        expected = 1.0 if n == 2 else max(weights[i, j] for i in pieces[2] for j in keys)
+        assert strength == pytest.approx(expected if expected >= 0.1 else 0.0, abs=0.006)
+    assert tab.locator("#view-heads .field .glow").count() >= len(pieces[2])
+    assert "Encoder self-attention 1.2" in tab.locator("#light").inner_text()
+    words.nth(0).focus()
+    tab.keyboard.press("Enter")
+    tab.mouse.move(5, 700)
+    assert words.nth(0).evaluate(light) == 1.0, "a chosen word goes on shining"
+    assert words.nth(0).get_attribute("aria-pressed") == "true"
+    tab.click("#to-beam")
+    tab.locator(".node.chosen").last.hover()
+    assert tab.locator(".node.path").count() > 1
+    assert faults(tab) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+def test_a_cell_lights_its_row_and_column_and_a_click_chooses_its_position(
+    looked: tuple[str, Path, Inspection], tab: Any
+) -> None:
+    open_page(tab, looked[1], "en/walk")
+    products = tab.locator("#step-self-products .field")
+    products.focus()
+    products.press("ArrowDown")
+    products.press("ArrowRight")
+    glows = "field => [...field.querySelectorAll('.glow')].map((one) => one.style.top)"
+    rows = [tab.locator("#step-self-qkv .field").nth(n).evaluate(glows) for n in range(3)]
+    count = len(looked[2].source_ids)
+    assert [[round(float(top.rstrip("%")) * count / 100) for top in each] for each in rows] == [[2], [1], [1]]
+    products.press("Enter")
+    assert tab.evaluate("location.hash") == "#en/walk///1-2-1-3-2"
+    assert tab.locator("#view-walk .controls select").nth(3).input_value() == "2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+def test_the_steps_are_turned_and_on_a_telephone_one_is_shown(
+    looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path
+) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    open_page(tab, looked[1], "ko/walk")
+    shown = tab.locator("#view-walk .step:visible")
+    assert shown.count() == 1
+    steps = tab.locator("#view-walk .step").count()
+    playwright.expect(tab.locator("#step-place")).to_contain_text(f"1 / {steps}")
+    tab.click("#step-on")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press(" ")
+    tab.keyboard.press("ArrowLeft")
+    playwright.expect(tab.locator("#step-place")).to_contain_text(f"3 / {steps}")
+    assert shown.count() == 1
+    assert faults(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab.screenshot(path=artefacts / "ko-390-step.png")
+    tab.click("#to-heads")
+    tab.locator(".thumb").nth(1).click()
+    assert tab.locator(".enlarged").evaluate("one => one.getBoundingClientRect().top < innerHeight / 2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_film_of_the_models_run_is_found_and_played(
+    looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path, toy_tokenizer: Tokenizer, language: str
+) -> None:
+    run, weights = looked[1].parent, dict(looked[2].model.named_parameters())
+    (run / "snapshots").mkdir()
+    (run / "tokenizer").mkdir()
+    toy_tokenizer.save(run / "tokenizer")
+    for step, share in ((0, 0.01), (1, 0.3), (2, 0.6)):
+        halves = {name: (share * weight).detach().half() for name, weight in weights.items()}
+        save_tensors(run / "snapshots" / f"{step:08d}.safetensors", halves)
+    inspect(open_bundle(run / "model"), sentence(), options=OPTIONS).to_html(run / "film.html")
+    open_page(tab, run / "film.html", f"{language}/checkpoints")
+    slider, play = tab.locator("#film-frame"), tab.locator("#film-play")
+    assert slider.input_value() == "3"
+    evenness = tab.locator(".film dd").nth(2)
+    at_the_end = float(evenness.inner_text())
+    slider.focus()
+    tab.keyboard.press("Home")
+    assert float(evenness.inner_text()) > max(0.9, at_the_end), "attention goes from even to sharp"
+    assert tab.locator(".film h3").inner_text().endswith("0")
+    before = play.inner_text()
+    tab.keyboard.press(" ")
+    assert play.inner_text() != before
+    playwright.expect(slider).to_have_value("3")
+    playwright.expect(play).to_have_text(before)
+    tab.locator(".strip-of-frames button").nth(1).click()
+    assert slider.input_value() == "1"
+    assert tab.locator("#view-checkpoints table").last.locator("tbody tr").count() == 4
+    assert faults(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab.screenshot(path=artefacts / f"{language}-film.png")

@@ -21,6 +21,7 @@ from dragoman.inspection.heads import roles
 from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
 from dragoman.inspection.payload import Facts, Payload, rounded
+from dragoman.model.parts.norm import EPSILON
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.web import engine_script
 
@@ -31,6 +32,8 @@ SCRIPTS = (
     "matrix.js",
     "inputs.js",
     "chart.js",
+    "light.js",
+    "steps.js",
     "equations.js",
     "attention_steps.js",
     "walk_steps.js",
@@ -41,13 +44,14 @@ SCRIPTS = (
     "beam.js",
     "attribution.js",
     "stream.js",
-    "checkpoints.js",
     "film.js",
+    "checkpoints.js",
     "engine.js",
     "live.js",
     "switches.js",
     "main.js",
 )
+STYLES = ("style.css", "reading.css", "print.css")
 LANGUAGES = ("en", "ko")
 PACKAGE = "dragoman.inspection"
 
@@ -89,7 +93,7 @@ def render(payloads: Sequence[Payload], live: LiveModel | None = None) -> str:
     values = {
         "policy": _policy(live),
         "title": html.escape(f"{facts['source'][:80]} · {model}", quote=True),
-        "style": parts["style.css"],
+        "style": "\n".join(parts[style] for style in STYLES),
         "payload": script_json([payload.facts for payload in payloads]),
         "texts": script_json(_texts()),
         "blob": " ".join(base64.b64encode(payload.blob).decode("ascii") for payload in payloads),
@@ -116,7 +120,7 @@ def _engine(live: LiveModel) -> str:
 
 
 def _static() -> dict[str, str]:
-    return {name: static(PACKAGE, f"web/{name}") for name in ("template.html", "style.css", *SCRIPTS)}
+    return {name: static(PACKAGE, f"web/{name}") for name in ("template.html", *STYLES, *SCRIPTS)}
 
 
 def _texts() -> dict[str, dict[str, str]]:
@@ -149,10 +153,21 @@ def analyse(
         },
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
+        "norm_parameters": _norm_parameters(inspection),
         "initial_gradients": json.loads(static(PACKAGE, "initial_gradients.json")),  # of `reproduce/gradient_norms.py`
         "checkpoints": None if checkpoints is None else [_view(index, view) for index, view in enumerate(checkpoints)],
     }
     return rounded(facts), maps
+
+
+def _norm_parameters(inspection: Inspection) -> dict[str, tuple[float, float | None, float]]:
+    """γ₁, β₁ (None without β) and ε of each Add & Norm: the first component, with which the page reckons."""
+    first = {
+        name: float(tensor.detach()[0]) for name, tensor in inspection.model.named_parameters() if tensor.dim() == 1
+    }
+    names = [name.removesuffix(".norm.weight") for name in first if name.endswith(".norm.weight")]
+    epsilon = EPSILON[inspection.model.config.norm]
+    return {name: (first[f"{name}.norm.weight"], first.get(f"{name}.norm.bias"), epsilon) for name in names}
 
 
 def _map(values: Tensor, axes: tuple[str, ...], output: tuple[str, ...], source: tuple[str, ...]) -> Array:

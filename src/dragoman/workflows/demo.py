@@ -12,15 +12,19 @@ from dragoman.config.file import load_config
 from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError
 from dragoman.system.files import storage_error, write_text_atomically
+from dragoman.system.pages import refuse_other_file
 from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.look import inspect
 from dragoman.workflows.train.train import train
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
 WORDS = 14
 # Test sentences that are translated at the end.
 SHOWN = 6
+# The sentence of the page at the end.
+SENTENCE = "Click the OK button."
 
 CONFIG = """\
 # The demo's run: everything in it is explained in the file that `dragoman init NAME --pair en-ko` writes.
@@ -93,6 +97,17 @@ def run_demo(folder: Path, minutes: float, listeners: Iterable[Listener] = ()) -
         DemoExample(pair.source, translation.text, pair.target)
         for pair, translation in zip(chosen, translations, strict=True)
     ]
+
+
+def write_page(folder: Path) -> Path:
+    """Write the page of `dragoman look` for the demo's model and SENTENCE, with the film of its training.
+
+    Raises ConfigError for a file of this name that no demo wrote.
+    """
+    page = folder / "look.html"
+    refuse_other_file(page, "choose another folder with --output")
+    inspect(folder / "runs" / "demo" / "model", SENTENCE).to_html(page)
+    return page
 
 
 def _write_project(folder: Path, minutes: float) -> Path:

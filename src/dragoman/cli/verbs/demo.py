@@ -23,7 +23,7 @@ def demo(
     English → Korean in about five minutes, without a network: check, learn the tokenizer, train, score, translate.
     """
     from dragoman.cli.shared.progress import Display
-    from dragoman.workflows.demo import run_demo
+    from dragoman.workflows.demo import run_demo, write_page
 
     say(f"Dragoman's demo: English → Korean in about {math.ceil(minutes + 1)} minutes, all on this machine.")
     try:
@@ -40,6 +40,8 @@ def demo(
         "right, and invents words where it does not know them. Longer training on this little text does not help\n"
         "(thirty minutes on all of it: BLEU 24, reproduce/results.md); more text does.\n"
     )
+    page = write_page(folder)
+    say(f"What it computes, step by step, and a film of how it learned: {page}, to open in a browser.\n")
     dragoman = program()
     say("What to type next:")
     say(f'  {dragoman} translate -m {folder}/runs/demo/model "Click the OK button."')

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +44,8 @@ class LookOptions:
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of --html and --npz if they exist.")] = False
     run: Annotated[
-        Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence at its checkpoints.")
+        Path | None,
+        typer.Option("--run", help="Folder of a run: the page shows the sentence through it."),
     ] = None
     layers: Annotated[
         str, typer.Option(help="Layers to show in full on the page of a large model, from 1, e.g. 2,5.")
@@ -206,9 +207,12 @@ def _write_page(
 ) -> None:
     from dragoman.inspection.checkpoints import across_checkpoints
     from dragoman.inspection.inspect import write_page
+    from dragoman.training.resume.snapshots import snapshots
 
     live = None if options.static else _live_model(bundle, inspections[0])
-    if options.run:
+    if options.run and snapshots(options.run):
+        write_page(html, [replace(inspections[0], run=options.run)], layers=layers, live=live)
+    elif options.run:
         [inspection] = inspections
         views = across_checkpoints(options.run, inspection.source, options=inspection.options, to=options.to)
         for view in views:

@@ -55,8 +55,22 @@ function worked(path, head, position) {
     weights:
       scaled === null || replaced
         ? ""
-        : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
+        : `Σⱼ e^S(${pair[0]}, j) = ${number(Math.exp(scaled) / weight)}\nA(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σⱼ e^S(${pair[0]}, j) = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
+    heads: weightedSum(path, head, at, weights),
   };
+}
+
+// The first component of A V at a position: the largest terms, and the sum of all.
+function weightedSum(path, head, at, weights) {
+  const [v, out] = ["v", "heads"].map((leaf) => headOf(array(`${path}.${leaf}`), head));
+  if (!v || !out) return "";
+  const width = v.shape[1],
+    row = [...rowOf(weights, at)];
+  const order = [...row.keys()]
+    .filter((j) => row[j] >= 0.001)
+    .sort((a, b) => row[b] - row[a]);
+  const terms = order.slice(0, 3).map((j) => `${number(row[j], 3)} · ${signed(v.values[j * width])}`);
+  return `Σⱼ A(p, j) v(j)₁ = ${terms.join(" + ")}${order.length > 3 ? " + …" : ""} = ${number(rowOf(out, at)[0], 3)}`;
 }
 
 const AXES = { self: "S × S", masked: "T × T", cross: "T × S" };
@@ -102,7 +116,7 @@ function attentionSteps(kind, path, state) {
       figures: [show("weights", "A = softmax", { signed: false, top: topOf(array(`${path}.weights`)) })],
       worked: sums.weights,
     },
-    { id: "heads", section: "3.2.1", figures: [plain("heads", `head${digit(head)} = A V`, `${rows} × d_v`)] },
+    { id: "heads", section: "3.2.1", figures: [plain("heads", `head${digit(head)} = A V`, `${rows} × d_v`)], worked: sums.heads },
     {
       id: "output",
       section: "3.2.2",

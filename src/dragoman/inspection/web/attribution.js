@@ -52,6 +52,7 @@ function oneWord(one) {
     one.redraw();
     one.querySelector("[aria-pressed=true]").focus();
   };
+  const order = shownSources(chosenWord.index);
   const ways = known().map((name) => {
     const x = matrixOfMethod(name),
       values = [...rowOf(x, placed(x, chosenWord.index))];
@@ -61,26 +62,38 @@ function oneWord(one) {
       {},
       el("h4", {}, t(`attribution.${name}`)),
       el("p.hint", {}, t(`attribution.${name}.text`)),
-      signedBars(pieces, values, name),
+      signedBars(pieces, values, name, order),
     );
   });
   return [
     el("p", {}, t("attribution.choose")),
     wordRow(t("translation"), data.pieces.output, chosenWord.index, choose),
     el("div.ways", {}, ways),
+    order.length < data.pieces.source.length && !blocks(matrixOfMethod("attention"))
+      ? el("p.hint", {}, t("attribution.others", { n: data.pieces.source.length - order.length }))
+      : null,
   ];
 }
 
+// The source positions whose values are largest, the same for all methods, so that their rows are comparable.
+function shownSources(word) {
+  const rows = known().map((name) => {
+    const x = matrixOfMethod(name),
+      values = rowOf(x, placed(x, word));
+    const top = Math.max(...values.map(Math.abs), 1e-9);
+    return values.map((value) => Math.abs(value) / top);
+  });
+  const sum = (j) => rows.reduce((total, row) => total + row[j], 0);
+  const order = [...rows[0].keys()].sort((a, b) => sum(b) - sum(a));
+  return order.slice(0, MAX_BARS).sort((a, b) => a - b);
+}
+
 // Bars to the right for source words that make the word likelier, to the left for those that make it less likely.
-function signedBars(pieces, values, name) {
+function signedBars(pieces, values, name, order) {
   const top = Math.max(...values.map(Math.abs), 1e-9),
     least = Math.min(0, ...values);
   const best = values.indexOf(Math.max(...values)),
     span = Math.max(...values, 0) - least || top;
-  const order = [...values.keys()]
-    .sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]))
-    .slice(0, MAX_BARS)
-    .sort((a, b) => a - b);
   return el(
     "ol.bars.signed",
     {},
@@ -90,7 +103,7 @@ function signedBars(pieces, values, name) {
       bar.style.width = `${(100 * Math.abs(values[i])) / span}%`;
       return el(
         `li${i === best ? ".chosen" : ""}`,
-        {},
+        { "data-side": pieces === data.pieces.source ? "source" : null, "data-at": i },
         bdi(pieces[i]),
         el("span.track", {}, bar),
         el("span.value", {}, name === "attention" ? percent(values[i]) : number(values[i], 3)),

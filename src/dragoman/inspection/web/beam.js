@@ -145,7 +145,7 @@ function drawn(columns, positionsOf, details) {
     if (from) {
       const [x1, y1, x2, y2] = [from.x * CELL.width + 104, 26 + from.y * CELL.height + 18, x * CELL.width, top + 18];
       edges.append(
-        svg("path", { d: `M${x1},${y1} C${x1 + 12},${y1} ${x2 - 12},${y2} ${x2},${y2}`, class: `edge ${node.fate}` }),
+        svg("path", { d: `M${x1},${y1} C${x1 + 12},${y1} ${x2 - 12},${y2} ${x2},${y2}`, class: `edge ${node.fate}`, id: `edge-${node.id}` }),
       );
     }
     const button = el(

@@ -158,7 +158,13 @@ function wordRow(label, pieces, chosen, onchoose) {
   const buttons = pieces.map((piece, i) =>
     el(
       "button.word",
-      { type: "button", "aria-pressed": String(i === chosen), onclick: () => onchoose(i) },
+      {
+        type: "button",
+        "aria-pressed": String(i === chosen),
+        "data-side": pieces === data.pieces.output ? "target" : null,
+        "data-at": i,
+        onclick: () => onchoose(i),
+      },
       el("small", {}, String(i + 1)),
       bdi(piece),
     ),

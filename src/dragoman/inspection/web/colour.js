@@ -12,6 +12,20 @@ const SEQUENTIAL = [
   "#e1cc55",
   "#fee838",
 ];
+// Its middle is the colour of the paper, so that zero is quiet on a dark screen too.
+const SIGNED_DARK = [
+  "#8cc4f7",
+  "#62a2de",
+  "#457fb4",
+  "#305c86",
+  "#233d57",
+  "#22262b",
+  "#4a3423",
+  "#7c502c",
+  "#ad7038",
+  "#dc9248",
+  "#ffba78",
+];
 const SIGNED = [
   "#1f4e79",
   "#3f73a5",
@@ -33,13 +47,13 @@ function ramp(stops, at) {
   return a.map((x, i) => Math.round(x + (b[i] - x) * (position - low)));
 }
 
-const TABLES = [SEQUENTIAL, SIGNED].map((stops) => Array.from({ length: 256 }, (_, i) => ramp(stops, i / 255)));
+const TABLES = [SEQUENTIAL, SIGNED, SIGNED_DARK].map((stops) => Array.from({ length: 256 }, (_, i) => ramp(stops, i / 255)));
 
 // value → [r, g, b]. Unsigned values run from 0 to the largest, signed ones between ± the largest magnitude.
 function scale(values, signed, top) {
   let largest = top || 0;
   if (!top) for (const x of values) if (Number.isFinite(x) && Math.abs(x) > largest) largest = Math.abs(x);
-  const table = TABLES[signed ? 1 : 0],
+  const table = TABLES[signed ? (isDark() && !matchMedia("print").matches ? 2 : 1) : 0],
     size = largest || 1;
   const colour = (x) => table[Math.round(255 * Math.min(Math.max(signed ? (x / size + 1) / 2 : x / size, 0), 1))];
   return { colour, largest: size, signed };

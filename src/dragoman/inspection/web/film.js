@@ -2,15 +2,18 @@
 
 const FRAME_MILLISECONDS = 900;
 const filmState = { frame: -1, map: "", head: 0, timer: 0 };
-const frames = () => data.film.frames.filter((frame) => !frame.problem);
+// What was recorded: the sentence of the film, whatever is typed afterwards.
+const filmed = () => sentences[sentence - 1];
+const frames = () => filmed().film.frames.filter((frame) => !frame.problem);
 const stepName = ({ step }) => (step === null ? t("film.model") : `${t("checkpoints.step")} ${whole(step)}`);
 
 // The weights of one attention of one head at a frame, as a matrix.
 function filmWeights(frame, map, head) {
-  const { maps, heads, weights } = data.film;
+  const { maps, heads, weights } = filmed().film;
   const side = { position: (name) => (name.startsWith("encoder") ? "source" : "input") };
   side.key = (name) => (name.endsWith("cross_attention") ? "source" : side.position(name));
-  const shape = (name) => [data.pieces[side.position(name)].length, data.pieces[side.key(name)].length];
+  const { pieces } = filmed();
+  const shape = (name) => [pieces[side.position(name)].length, pieces[side.key(name)].length];
   const size = (name) => shape(name)[0] * shape(name)[1];
   const total = maps.reduce((sum, name) => sum + heads * size(name), 0);
   const before = maps.slice(0, maps.indexOf(map)).reduce((sum, name) => sum + heads * size(name), 0);
@@ -18,6 +21,10 @@ function filmWeights(frame, map, head) {
   const from = frame * total + before + head * size(map);
   const values = Float32Array.from(filmState.bytes.subarray(from, from + size(map)), (value) => value / 255);
   const labels = { position: side.position(map), key: side.key(map) };
+  if (data !== filmed()) {
+    const rows = labels.key === "source" && labels.position === "input" ? pieces.input.map((piece, i) => `${piece} → ${pieces.output[i]}`) : pieces[labels.position];
+    Object.assign(labels, { position: rows, key: pieces[labels.key] });
+  }
   return { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
 }
 
@@ -38,11 +45,16 @@ function filmView() {
     last = shots.length - 1;
   if (filmState.frame < 0) {
     filmState.frame = last;
-    const { where, head } = data.attribution.attention;
-    filmState.map = data.film.maps.includes(where) ? where : data.film.maps[data.film.maps.length - 1] || "";
-    filmState.head = data.film.heads > 1 ? head : 0;
+    const { where, head } = filmed().attribution.attention,
+      { maps, heads } = filmed().film;
+    filmState.map = maps.includes(where) ? where : maps[maps.length - 1] || "";
+    filmState.head = heads > 1 ? head : 0;
   }
-  const picture = part(filmPicture);
+  const picture = part(filmPicture, ".film-picture");
+  const strip = part(() => filmStrip((frame) => {
+    stop();
+    turnTo(frame);
+  }));
   const slider = el("input", {
     type: "range",
     id: "film-frame",
@@ -60,6 +72,7 @@ function filmView() {
     slider.value = frame;
     slider.setAttribute("aria-valuetext", stepName(shots[frame]));
     picture.redraw();
+    [...strip.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", String(i === frame)));
   };
   const stop = () => {
     clearInterval(filmState.timer);
@@ -87,9 +100,13 @@ function filmView() {
       { role: "group", "aria-label": t("film.controls") },
       play,
       el("label.choice.wide", { for: "film-frame" }, el("span", {}, t("checkpoints.step")), slider),
-      ...filmChoices(picture),
+      ...filmChoices(() => {
+        picture.redraw();
+        strip.redraw();
+      }),
     ),
     picture,
+    strip,
   );
   slider.addEventListener("keydown", (event) => {
     if (event.key !== " " && event.key !== "Enter") return;
@@ -98,6 +115,7 @@ function filmView() {
   });
   return [
     el("p.lead", {}, t("film.lead", { n: last })),
+    data === filmed() ? null : note(bdi(filmed().source)),
     stage,
     filmCurves(shots),
     filmTable(),
@@ -106,15 +124,15 @@ function filmView() {
 }
 
 // Of which attention and head: lists of what the film has.
-function filmChoices(picture) {
-  const { maps, heads } = data.film;
+function filmChoices(redraw) {
+  const { maps, heads } = filmed().film;
   const named = (path) => {
     const [stack, layer, leaf] = path.split(".");
     return `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1}`;
   };
   const change = (key, of) => (value) => {
     filmState[key] = of(value);
-    picture.redraw();
+    redraw();
   };
   if (!maps.length) return [];
   return [
@@ -128,7 +146,9 @@ function filmChoices(picture) {
 function filmPicture() {
   const shot = frames()[filmState.frame];
   const x = filmState.map ? filmWeights(filmState.frame, filmState.map, filmState.head) : null;
-  return [
+  const words = el(
+    "div",
+    {},
     el("h3", {}, stepName(shot)),
     el("p.translation", { lang: data.languages.target, dir: "auto" }, bdi(shot.text || "∅")),
     el(
@@ -141,9 +161,12 @@ function filmPicture() {
       x ? el("dt", {}, t("entropy.normalised")) : null,
       x ? el("dd", {}, number(evenness(x, filmState.map.startsWith("decoder") && !filmState.map.endsWith("cross_attention")), 2)) : null,
     ),
+  );
+  return [
+    words,
     x
       ? matrix(x, {
-          name: data.film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
+          name: filmed().film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
           signed: false,
           top: 1,
           rowTitle: t("axis.query"),
@@ -151,6 +174,22 @@ function filmPicture() {
         })
       : note(t("film.long")),
   ];
+}
+
+// Every frame small, side by side: from even to sharp.
+function filmStrip(choose) {
+  const buttons = frames().map((shot, i) => {
+    const canvas = el("canvas", { "aria-hidden": "true" });
+    if (filmState.map) {
+      const x = filmWeights(i, filmState.map, filmState.head);
+      paint(canvas, x.values, ...x.shape, scale(x.values, false, 1));
+    }
+    const name = shot.step === null ? t("film.end") : whole(shot.step);
+    const pressed = String(i === filmState.frame);
+    return el("button", { type: "button", "aria-pressed": pressed, onclick: () => choose(i) }, filmState.map ? canvas : null, name);
+  });
+  roving(buttons, 1);
+  return el("div.strip-of-frames", { role: "group", "aria-label": t("film.all") }, buttons);
 }
 
 function filmCurves(shots) {
@@ -166,7 +205,7 @@ function filmCurves(shots) {
 }
 
 function filmTable() {
-  const rows = data.film.frames.map((frame) =>
+  const rows = filmed().film.frames.map((frame) =>
     frame.problem
       ? [stepName(frame), shown(frame.problem), "–", "–"]
       : [stepName(frame), bdi(frame.text || "∅"), number(frame.chrf, 1), percent(Math.exp(frame.log_prob))],

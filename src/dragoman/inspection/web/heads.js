@@ -36,6 +36,7 @@ function headsView() {
     document.getElementById(thumbId(path, head)).setAttribute("aria-pressed", "true");
     large.redraw();
     chose();
+    if (narrow()) large.scrollIntoView();
   };
   return [
     el("p.lead", {}, t("heads.lead")),

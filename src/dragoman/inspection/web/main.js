@@ -57,12 +57,13 @@ function frame() {
         el(
           "p.sentence",
           {},
-          el("span", { lang: data.languages.source, dir: "auto" }, bdi(data.source)),
+          el("span", { lang: data.languages.source, dir: "auto" }, lit("source", data.source)),
           " ",
           el("span.arrow", { "aria-hidden": "true" }, "→"),
           " ",
-          el("b", { lang: data.languages.target, dir: "auto" }, bdi(data.translation)),
+          el("b", { lang: data.languages.target, dir: "auto" }, lit("target", data.translation)),
         ),
+        el("p.hint", { id: "light", "aria-live": "polite" }, t("light.hint")),
         data.forced ? el("p.hint", {}, t("forced")) : null,
         sentences.length > 1 ? chooser() : null,
       ),
@@ -117,7 +118,7 @@ function frame() {
   ];
   const tab = document.getElementById(`to-${page.view}`);
   tab.parentElement.parentElement.scrollLeft = tab.offsetLeft - 40; // on a narrow screen the tabs scroll
-  document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t(isLive() ? "foot.live" : "foot")));
+  document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t(isLive() ? "foot.live" : "foot")), el("p.hint", {}, t("foot.pieces")));
 }
 
 // The sentences of the text, of which one is shown; another one is another page.
@@ -172,7 +173,7 @@ function changed() {
   frame();
   if (before.lang !== page.lang || operated) livePanel();
   if (operated) look();
-  if (before.lang !== page.lang || (before.view === page.view && before.choice !== page.choice)) sections();
+  if (before.lang !== page.lang || before.theme !== page.theme || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
   if (focused && before.view === page.view && document.getElementById(focused))
     document.getElementById(focused).focus({ preventScroll: true });
@@ -186,7 +187,11 @@ window.addEventListener("beforeprint", () => {
   });
 });
 window.addEventListener("hashchange", changed);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", frame);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  frame();
+  sections();
+  show(false);
+});
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main").focus();
@@ -201,4 +206,6 @@ sections();
 show(false);
 if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
 window.dragoman.draw = draw;
+startLight();
+startSteps();
 document.documentElement.dataset.ready = "";

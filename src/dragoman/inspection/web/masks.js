@@ -62,7 +62,7 @@ function pairOf(before, hidden, weights = null) {
     stolen,
     after,
     figures: el(
-      "div.figures.quartet",
+      `div.figures.${before.shape[1] > 24 ? "n2" : "quartet"}`,
       {},
       matrix(before, { name: `1 · ${t("masks.before")}`, top: finite, ...axes }),
       matrix(masked, { name: `2 · ${t("masks.masked")}`, top: finite, ...axes }),

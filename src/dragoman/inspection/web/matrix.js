@@ -1,6 +1,6 @@
 // A matrix as a heat map with name, shape and pieces along its axes; pointer and keyboard show single values.
 
-const MAX_LABELS = 44; // on one axis; of more, every n-th is written
+const MAX_LABELS = () => (matchMedia("(max-width: 34rem)").matches ? 22 : 44); // on one axis; of more, every n-th is written
 
 // matrix(x, {name, signed, top, row}): x is a result of `array` with two axes; `row` is highlighted; `tone` is its colour
 // as a query, key or value; `inputs` makes what a click on a cell shows, `source` is the name of its array.
@@ -31,12 +31,15 @@ function matrix(
     cursor,
   );
 
+  field.x = x;
+  const tell = (name, detail) => field.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
   function showValue() {
     const value = x.values[state.row * columns + state.column];
     const at = (axis, index) => (labels[axis] ? `${index + 1} ${isolated(labels[axis][index])}` : `${index}`);
     readout.textContent = `[${at(0, state.row)}, ${at(1, state.column)}] = ${number(value, 5)}`;
     Object.assign(cursor.style, box(state, rows, columns));
     cursor.hidden = false;
+    tell("cell", { x, row: state.row, column: state.column });
   }
   function pointed(event) {
     const area = canvas.getBoundingClientRect();
@@ -46,13 +49,22 @@ function matrix(
   }
   const made = el("div.inputs", { role: "status" });
   const open = () => inputs && made.replaceChildren(...inputs(state.row, state.column));
+  // After the view was drawn again for another position: the same cell once more.
+  field.reopen = (cell) => {
+    Object.assign(state, cell);
+    open();
+    field.focus({ preventScroll: true });
+  };
   field.addEventListener("click", open);
   field.addEventListener("pointermove", pointed);
   field.addEventListener("pointerdown", pointed);
+  field.addEventListener("click", (event) => event.pointerType !== "touch" && tell("pick", { x, ...state }));
   field.addEventListener("keydown", (event) => {
-    if (inputs && (event.key === "Enter" || event.key === " ")) {
+    if (event.key === "Enter" || (inputs && event.key === " ")) {
       event.preventDefault();
-      return open();
+      open();
+      if (event.key === "Enter") tell("pick", { x, ...state });
+      return;
     }
     if (!move(state, event, rows, columns)) return;
     event.preventDefault();
@@ -98,7 +110,7 @@ function rowLabels(x) {
 
 // The labels along one side.
 function axis(labels, count, side) {
-  const every = Math.ceil(count / MAX_LABELS);
+  const every = Math.ceil(count / MAX_LABELS());
   const box = el(`div.labels.${side}`, { "aria-hidden": "true" });
   if (labels) {
     for (let i = 0; i < count; i++) box.append(el("span", {}, i % every ? "" : el("bdi", {}, shown(labels[i]))));

@@ -166,7 +166,7 @@ function rotationPicture(width) {
       el(
         "p.hint",
         {},
-        `(${names.join(", ")}) · |R(k)·p(pos) − p(pos + k)| = ${error < 1e-12 ? "< 10⁻¹²" : number(error, 6)}`,
+        `(${names.join(", ")}) · |R(k)·p(pos) − p(pos + k)| ${error < 1e-12 ? "< 10⁻¹²" : `= ${number(error, 6)}`}`,
       ),
     ),
   );

@@ -65,14 +65,24 @@ function walkView() {
     choice(t("source.position"), pieces("source"), walk.source, change("source")),
     choice(t("target.position"), pieces("input"), walk.target, change("target")),
   );
+  // A click on a row of positions chooses that position.
+  list.addEventListener("pick", (event) => {
+    const { x, row, column } = event.detail,
+      side = { source: "source", input: "target" }[x.labels[x.axes[0]]];
+    if (x.reduced > 1 || !side || walk[side] === row) return;
+    const at = [...list.querySelectorAll(".field")].indexOf(event.target);
+    change(side)(row);
+    bar.querySelectorAll("select")[side === "source" ? 3 : 4].value = row;
+    list.querySelectorAll(".field")[at].reopen({ row, column });
+  });
+  setTimeout(readAgain);
   return [
-    el("p.lead", {}, t("walk.lead")),
-    kinds(),
-    figureOne(),
+    el("div.opening", {}, el("div", {}, el("p.lead", {}, t("walk.lead")), kinds()), figureOne()),
     bar,
     absent(),
     blocks(array("encoder.0.self_attention.weights")),
     list,
+    stepBar(),
   ];
 }
 
@@ -142,7 +152,7 @@ function oneStep(step) {
     vocabulary: whole(model.vocabulary),
   };
   return el(
-    "section.step",
+    `section.step${step.id === reading.id ? ".now" : ""}`,
     { id: `step-${step.id}`, "aria-labelledby": `title-${step.id}`, tabindex: -1 },
     el(
       "header",
@@ -173,75 +183,4 @@ function oneStep(step) {
 function prefix(step) {
   const name = { masked: "kind.masked", cross: "kind.cross" }[step.kind];
   return name ? el("small", {}, `${t(name)} · `) : null;
-}
-
-// Figure 1 of the paper as a table of contents: each box links to its step.
-function figureOne() {
-  const boxes = (steps) =>
-    el(
-      "ol.stack",
-      {},
-      steps.map(([id, title, kind]) =>
-        el(
-          "li",
-          {},
-          el(
-            `a.box.${kind}`,
-            {
-              href: `#${page.lang}/walk`,
-              onclick: (event) => {
-                event.preventDefault();
-                walkStep = id;
-                chose();
-                leadTo(`step-${id}`);
-              },
-            },
-            title,
-          ),
-        ),
-      ),
-    );
-  const pe = rotary ? [] : ["position"];
-  const norm = (kind) => (post ? [] : [[`${kind}-norm`, normName, "norm"]]);
-  const add = (kind) => [`${kind}-add`, t(`walk.add.${post ? "post" : "pre"}.title`), "norm"];
-  const encoder = [
-    ["source-embedding", t("box.embedding"), "embed"],
-    ...pe.map(() => ["source-position", t("box.position"), "embed"]),
-    ...norm("self"),
-    ["self-qkv", t("box.self"), "attend"],
-    add("self"),
-    ...norm("encoder-ffn"),
-    ["encoder-ffn-ffn", t("box.ffn"), "ffn"],
-    add("encoder-ffn"),
-    ["memory", t("box.memory"), "embed"],
-  ];
-  const decoder = [
-    ["target-embedding", t("box.shifted"), "embed"],
-    ...pe.map(() => ["target-position", t("box.position"), "embed"]),
-    ...norm("masked"),
-    ["masked-qkv", t("box.masked"), "attend"],
-    add("masked"),
-    ...norm("cross"),
-    ["cross-qkv", t("box.cross"), "attend"],
-    add("cross"),
-    ...norm("decoder-ffn"),
-    ["decoder-ffn-ffn", t("box.ffn"), "ffn"],
-    add("decoder-ffn"),
-    ["logits", t("box.linear"), "ffn"],
-    ["softmax", t("box.softmax"), "attend"],
-    ["word", t("box.word"), "embed"],
-  ];
-  return el(
-    "nav.figure-one",
-    { "aria-label": t("figure.one") },
-    el("div", {}, el("h3", {}, t("encoder"), " ", el("small", {}, `× ${model.encoder_layers}`)), boxes(encoder)),
-    el("div", {}, el("h3", {}, t("decoder"), " ", el("small", {}, `× ${model.decoder_layers}`)), boxes(decoder)),
-  );
-}
-
-function leadTo(id) {
-  const found = document.getElementById(id);
-  if (!found) return;
-  found.scrollIntoView();
-  found.focus({ preventScroll: true });
 }

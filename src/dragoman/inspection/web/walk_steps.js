@@ -8,7 +8,7 @@ function normSteps(path, kind, position, before) {
   const sums = (a, b) => {
     const [x, y] = [array(`${path}.${a}`), array(`${path}.${b}`)];
     return x && y && x.reduced === 1
-      ? `${inWords(moments(rowOf(x, placed(x, position))))} → ${inWords(moments(rowOf(y, placed(y, position))))}`
+      ? normalised(path, rowOf(x, placed(x, position)), rowOf(y, placed(y, position)))
       : "";
   };
   if (before)
@@ -38,10 +38,44 @@ function normSteps(path, kind, position, before) {
       section: "3.1",
       equations: "addnorm",
       figures,
-      worked: post ? sums("unnormed", "output") : "",
+      worked: [
+        summed(`${path}.x`, `${path}.added`, "x₁ + Sublayer(…)₁", position),
+        post ? sums("unnormed", "output") : "",
+      ]
+        .filter(Boolean)
+        .join("\n"),
       kind,
     },
   ];
+}
+
+// The first component through the norm: x → x̂ → γ ⊙ x̂ + β.
+function normalised(path, x, y) {
+  const before = moments(x),
+    words = [inWords(before)];
+  const [scale, shift, epsilon] = sentences[sentence - 1].norm_parameters[path] || [];
+  if (scale !== undefined) {
+    const rms = model.norm === "rms";
+    const centre = rms ? 0 : before.mu,
+      size = Math.sqrt(before.variance + (rms ? before.mu ** 2 : 0) + epsilon);
+    const hat = (x[0] - centre) / size;
+    words.push(
+      `x̂₁ = ${rms ? number(x[0], 3) : `(${number(x[0], 3)} − ${signed(centre)})`} / ${number(size, 3)} = ${number(hat, 3)}`,
+      `γ₁ x̂₁${shift === null ? "" : " + β₁"} = ${number(scale, 3)} · ${signed(hat)}${shift === null ? "" : ` + ${signed(shift)}`} = ${number(y[0], 3)}`,
+    );
+  }
+  return words.join("\n");
+}
+
+// A number as a term: a negative one in brackets.
+const signed = (value) => (value < 0 ? `(${number(value, 3)})` : number(value, 3));
+
+// The first component of a sum of two arrays at a position.
+function summed(a, b, names, position) {
+  const [x, y] = [array(a), array(b)];
+  if (!x || !y || x.reduced > 1) return "";
+  const [p, q] = [x, y].map((one) => rowOf(one, placed(one, position))[0]);
+  return `${names} = ${number(p, 3)} + ${signed(q)} = ${number(p + q, 3)}`;
 }
 
 function around(path, kind, position, inner) {
@@ -98,6 +132,7 @@ function embedSteps(side, position) {
       section: "3.5",
       equations: "position",
       figures: [show("positions", "PE"), show("output", "E · √d_model + PE")],
+      worked: summed(`${path}.scaled`, `${path}.positions`, "E₁ · √d_model + PE₁", position),
     },
   ];
 }
@@ -161,7 +196,7 @@ function outputSteps(state) {
       section: "3.4",
       equations: "softmax",
       figures: [() => el("div.card", {}, bars(step.candidates.slice(0, 10), at("probabilities"), chosen))],
-      worked: `P(${isolated(step.candidates[0])}) = e^${number(at("logits")[0])} / e^${number(ends)} = ${number(at("probabilities")[0])}`,
+      worked: `log Σᵥ e^z(v) = ${number(ends)}\nP(${isolated(step.candidates[0])}) = e^${number(at("logits")[0])} / Σᵥ e^z(v) = e^(${number(at("logits")[0])} − ${signed(ends)}) = ${number(at("probabilities")[0])}`,
     },
     { id: "word", key: data.forced ? "word.forced" : "word", section: "3.1", figures: [() => wordTrail(state.target)] },
   ];
