@@ -75,7 +75,7 @@ function chosenOff(key, groups) {
       onchange: ({ target }) => operate(key, key === "uniform" || !target.value ? target.value : [target.value]),
     },
     el("option", { value: "" }, t("switch.none")),
-    groups.map(([title, options]) => {
+    groups.flatMap(([title, options]) => {
       const made = options.map(([value, text]) => el("option", { value, selected: value === now }, text));
       return title ? el("optgroup", { label: title }, made) : made;
     }),
