@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -13,6 +14,10 @@ from docutils.statemachine import StringList
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+sys.path.insert(0, str(Path(__file__).parent))
+import notebooks
+import sample
 
 project = "Dragoman"
 html_title = "Dragoman"
@@ -114,10 +119,63 @@ def inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 image.replace_self(figure)
 
 
+# With `-t translator` the site has the bundled models in a page that translates, megabytes of which tests need none.
+TRANSLATOR, PLACE = "translator", "<!-- translator -->"
+TRANSLATOR_LINK = {
+    "en": (
+        "Translate in this browser",
+        ", without an installation: one page of 31 MB, and nothing you type leaves it.",
+    ),
+    "ko": (
+        "이 브라우저에서 번역하기",
+        ": 설치가 필요 없고, 31 MB인 페이지 하나이며, 입력한 글은 밖으로 나가지 않습니다.",
+    ),
+}
+
+
+def link_translator(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put a link to the translator where a page has a place for it."""
+    for place in list(doctree.findall(lambda node: isinstance(node, nodes.raw) and node.astext().strip() == PLACE)):
+        name, rest = TRANSLATOR_LINK["ko" if page.startswith("ko/") else "en"]
+        link = nodes.reference("", name, refuri=f"{'../' * page.count('/')}{TRANSLATOR}/index.html", internal=True)
+        place.replace_self(nodes.paragraph("", "", link, nodes.Text(rest)) if app.tags.has(TRANSLATOR) else [])
+
+
+def write_translator(app: Sphinx, error: Exception | None) -> None:
+    """Add the page to a site that was built."""
+    if error is None and app.tags.has(TRANSLATOR):
+        from dragoman.workflows.models.html import write_site
+
+        write_site(["en-ko", "ko-en"], Path(app.outdir) / TRANSLATOR)
+
+
+def link_sample(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Under the title of a page of the course its notebook and its steps; addresses in the sample page are links."""
+    if re.match(r"(ko/)?learn/\d", page):
+        first = next(iter(doctree.findall(nodes.paragraph)))
+        first.parent.insert(first.parent.index(first) + 1, nodes.raw("", sample.links(page), format="html"))
+    up = "../" * page.count("/")
+    for code in list(doctree.findall(nodes.literal)):
+        if (address := code.astext()).startswith(f"{sample.NAME}#"):
+            text = sample.label(address.partition("#")[2])
+            code.replace_self(nodes.raw("", f'<a class="step" href="{up}{address}">{text}</a>', format="html"))
+
+
+def add_files(app: Sphinx, exception: Exception | None) -> None:
+    """The notebooks beside their pages, and the sample page."""
+    if exception is None and app.builder.format == "html":
+        notebooks.write(Path(app.outdir))
+        sample.write(Path(app.outdir))
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx's entry point; `one_language` runs after the theme has made the contents."""
+    app.connect("doctree-resolved", link_sample)
+    app.connect("build-finished", add_files)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
     app.connect("doctree-resolved", inline_figures)
+    app.connect("doctree-resolved", link_translator)
+    app.connect("build-finished", write_translator)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", as_restructured_text)
     app.connect("html-page-context", one_language, priority=900)

@@ -1,12 +1,13 @@
 """Networks of the paper's comparison on one corpus, each with the same number of operations, then `compare`.
 
     python reproduce/comparison.py CORPUS DATA OUTPUT [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
-                                   [--times N] [--rates RATE ...]
+                                   [--times N] [--rates RATE ...] [--warmups SHARE ...] [--budgets POWER ...]
 
 CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system is trained at
 each of `RATES`, in as many updates as cost the operations of the first; the run with the least validation loss counts.
 With --times an update has that many times the text. `reproduce/gpu/networks.py` trains the same runs on a GPU; with its
-options and its folder as OUTPUT they are compared here.
+options and its folder as OUTPUT they are compared here. With --budgets all of it is done for 4^POWER times the updates,
+for each POWER; `comparison_curves.py` draws what was printed. With --warmups Transformers try each of these, too.
 Printed are costs, scores and paired tests on each test set. The last line is one JSON object. What is in OUTPUT is not
 done again, and an interrupted run is resumed.
 """
@@ -93,8 +94,17 @@ def write(path: Path, lines: Sequence[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def configuration(task: Task, text: Path, name: str, output: Path, steps: int, rate: float, seed: int = 1) -> RunConfig:
-    """A run of the system `name`."""
+def configuration(
+    task: Task,
+    text: Path,
+    name: str,
+    output: Path,
+    steps: int,
+    rate: float,
+    seed: int = 1,
+    warmup: float = WARMUP,
+) -> RunConfig:
+    """A run of the system `name`, of whose updates a share is the warm-up."""
 
     def files(split: str) -> dict[str, str]:
         return {"source": str(text / f"{split}.{task.source}"), "target": str(text / f"{split}.{task.target}")}
@@ -119,7 +129,7 @@ def configuration(task: Task, text: Path, name: str, output: Path, steps: int, r
                 "max_minutes": task.minutes,
                 "schedule": "linear",
                 "learning_rate": rate,
-                "warmup": max(1, round(steps * WARMUP)),
+                "warmup": max(1, round(steps * warmup)),
                 "clip_norm": 1.0,
                 "validate_every": max(1, steps // VALIDATIONS),
                 "translate_lines": 0,
@@ -151,22 +161,44 @@ def finished(config: RunConfig) -> float:
     return float(open_bundle(folder / "model").manifest["training"]["loss"])
 
 
-def trained(task: Task, text: Path, output: Path, seeds: int, rates: Sequence[float], name: str) -> dict[str, Any]:
-    """The runs of a system at all rates, and those of further seeds at the best; that rate, and the losses."""
+Peak = tuple[float, float]
+"""A rate and a share of warm-up."""
+
+
+def trained(task: Task, text: Path, output: Path, seeds: int, peaks: Sequence[Peak], name: str) -> dict[str, Any]:
+    """The runs of a system at all `peaks`, and those of further seeds at the best; that one, and the losses.
+
+    Other networks than the Transformer are trained at the first share of warm-up alone.
+    """
     steps = round(task.steps * share_of(task, text, name))
-    losses = {}
-    for rate in rates:
-        losses[rate] = finished(configuration(task, text, name, folder_of(output, name, rate), steps, rate))
-        print(f"{name}, rate {rate:g}: validation loss {losses[rate]:.3f}", flush=True)
-    best = min(rates, key=lambda rate: losses[rate])
+    losses: dict[Peak, float] = {}
+    for rate, warmup in peaks:
+        if name != "Transformer" and warmup != peaks[0][1]:
+            continue
+        folder = folder_of(output, name, rate, warmup=warmup)
+        loss = finished(configuration(task, text, name, folder, steps, rate, warmup=warmup))
+        losses[rate, warmup] = loss
+        print(f"{name}, rate {_shown((rate, warmup))}: validation loss {loss:.3f}", flush=True)
+    best = min(losses, key=losses.__getitem__)
     for seed in range(2, seeds + 1):
-        finished(configuration(task, text, name, folder_of(output, name, best, seed), steps, best, seed))
-    return {"rate": best, "losses": {f"{rate:g}": round(loss, 3) for rate, loss in losses.items()}}
+        folder = folder_of(output, name, best[0], seed, best[1])
+        finished(configuration(task, text, name, folder, steps, best[0], seed, best[1]))
+    return {
+        "rate": best[0],
+        "warmup": best[1],
+        "losses": {_shown(peak): round(loss, 3) for peak, loss in losses.items()},
+    }
 
 
-def folder_of(output: Path, name: str, rate: float, seed: int = 1) -> Path:
+def _shown(peak: Peak) -> str:
+    """A rate, with the warm-up where it is not the usual one."""
+    return f"{peak[0]:g}" if peak[1] == WARMUP else f"{peak[0]:g}, warm-up {peak[1]:g}"
+
+
+def folder_of(output: Path, name: str, rate: float, seed: int = 1, warmup: float = WARMUP) -> Path:
     """Of a run; `compare` names it by the last part."""
-    return output / f"rate-{rate:g}" / (name if seed == 1 else f"{name}-{seed}")
+    part = f"rate-{rate:g}" if warmup == WARMUP else f"rate-{rate:g}-warmup-{warmup:g}"
+    return output / part / (name if seed == 1 else f"{name}-{seed}")
 
 
 def measured(one: ComparedRun) -> dict[str, Any]:
@@ -207,6 +239,36 @@ def with_test(score: Score, test: ComparedScore) -> list[float | None]:
     return [*(round(number, 2) for number in numbers), test.p_bootstrap, test.p_randomisation]
 
 
+def compared(task: Task, text: Path, output: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """The systems at one budget: trained, compared, printed; the report of it."""
+    peaks = [(rate, warmup) for warmup in options.warmups for rate in options.rates]
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        work = partial(trained, task, text, output, options.seeds, peaks)
+        chosen = dict(zip(options.systems, pool.map(work, options.systems), strict=True))
+
+    def folders(seed: int = 1) -> dict[str, Path]:
+        best = {name: (chosen[name]["rate"], seed, chosen[name]["warmup"]) for name in options.systems}
+        return {name: folder_of(output, name, *peak) for name, peak in best.items()}
+
+    result = compare_runs(list(folders().values()), equal="flops", page=output / "compare.html")
+    systems = {one.name: chosen[one.name] | measured(one) for one in result.runs}
+    for name, one in systems.items():
+        print(
+            f"{name:14} {one['parameters'] / 1e6:.2f} M parameters, rate {one['rate']:g}, {one['updates']:,} updates, "
+            f"{one['flops']:.2e} operations ({one['formula_flops']:.2e} by the equations), {one['minutes']} min, "
+            f"{one['train_tokens_per_second']:,} tokens/s"
+        )
+
+    def scores(seed: int = 1) -> dict[str, Any]:
+        models = {name: folder / "model" for name, folder in folders(seed).items()}
+        return {test: scores_of(models, task, text, test) for test in task.tests}
+
+    report = {"corpus": options.corpus, "signatures": result.tests.signatures, "systems": systems, "tests": scores()}
+    if options.seeds > 1:
+        report["seeds"] = {seed: scores(seed) for seed in range(2, options.seeds + 1)}
+    return report
+
+
 def main() -> None:
     """Parse, train, print."""
     parser = argparse.ArgumentParser(description="The networks of the paper's comparison, with equal operations.")
@@ -218,35 +280,25 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=USUAL)
     parser.add_argument("--times", type=int, default=1, help="How many times 512 tokens an update has.")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES)
+    parser.add_argument("--warmups", nargs="+", type=float, default=[WARMUP], help="Shares of the updates.")
+    parser.add_argument("--budgets", nargs="+", type=int, default=[0], help="Powers of 4, as -2 -1 0 1 2.")
     parser.add_argument("--jobs", type=int, default=2, help="How many train at a time, on one thread each.")
-    given = parser.parse_args()
-    task, output = TASKS[given.corpus], given.output.absolute()
-    task = replace(task, steps=given.steps or task.steps, times=given.times)
+    options = parser.parse_args()
+    task, output = TASKS[options.corpus], options.output.absolute()
+    task = replace(task, steps=options.steps or task.steps, times=options.times)
     text = output / "text"
     if not text.exists():
         with atomic_folder(text) as folder:
-            write_text(task, given.data / given.corpus, folder)
-    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
-        work = partial(trained, task, text, output, given.seeds, given.rates)
-        chosen = dict(zip(given.systems, pool.map(work, given.systems), strict=True))
-    folders = [folder_of(output, name, chosen[name]["rate"]) for name in given.systems]
-    result = compare_runs(folders, equal="flops", page=output / "compare.html")
-    systems = {one.name: chosen[one.name] | measured(one) for one in result.runs}
-    for name, one in systems.items():
-        print(
-            f"{name:14} {one['parameters'] / 1e6:.2f} M parameters, rate {one['rate']:g}, {one['updates']:,} updates, "
-            f"{one['flops']:.2e} operations ({one['formula_flops']:.2e} by the equations), {one['minutes']} min, "
-            f"{one['train_tokens_per_second']:,} tokens/s"
+            write_text(task, options.data / options.corpus, folder)
+    reports = []
+    for power in sorted(options.budgets):
+        sized = replace(task, steps=max(1, round(task.steps * 4.0**power)))
+        reports.append(compared(sized, text, output if power == 0 else output / f"budget{power:+d}", options))
+    print(
+        json.dumps(
+            reports[0] if len(reports) == 1 else {"corpus": options.corpus, "budgets": reports}, ensure_ascii=False
         )
-    models = {name: folder / "model" for name, folder in zip(given.systems, folders, strict=True)}
-    tests = {test: scores_of(models, task, text, test) for test in task.tests}
-    report = {"corpus": given.corpus, "signatures": result.tests.signatures, "systems": systems, "tests": tests}
-    if given.seeds > 1:
-        report["seeds"] = {}
-        for seed in range(2, given.seeds + 1):
-            models = {name: folder_of(output, name, chosen[name]["rate"], seed) / "model" for name in given.systems}
-            report["seeds"][seed] = {test: scores_of(models, task, text, test) for test in task.tests}
-    print(json.dumps(report, ensure_ascii=False))
+    )
 
 
 if __name__ == "__main__":

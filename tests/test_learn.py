@@ -2,7 +2,9 @@
 
 import ast
 import contextlib
+import importlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -10,11 +12,13 @@ import tempfile
 import tokenize
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from bs4 import BeautifulSoup
 
+from headless import chromium
 from suites import cases
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -186,6 +190,13 @@ def test_both_languages_hold_the_same_code(name: str) -> None:
     assert without_examples(english).count("```") == without_examples(korean).count("```")
 
 
+@pytest.mark.parametrize("folder", ["learn", "ko/learn"])
+def test_no_line_of_prose_begins_as_a_numbered_list_by_accident(folder: str) -> None:
+    """A sentence that ends in "1." at the beginning of a line became a list."""
+    for name in PAGES:
+        assert re.findall(r"^\S.*\n1\. .*", without_examples(DOCS / folder / name), re.MULTILINE) == [], name
+
+
 QUESTION = re.compile(
     r"^\*\*(\d+)\.\*\* (★+) (.+?)\n\n<details><summary>(?:Answer|답)</summary>\n\n(.+?)\n\n</details>$",
     re.MULTILINE | re.DOTALL,
@@ -227,9 +238,65 @@ def test_the_views_that_the_course_names_are_those_of_the_look_page() -> None:
         assert {view for _, view in named} <= views
 
 
+@pytest.fixture
+def docs_module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A script of docs/ as a module."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module
+
+
+def cells_of(notebook: dict[str, list[dict[str, object]]], kind: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind]  # type: ignore[arg-type]
+
+
+def test_notebooks_have_the_code_of_their_pages_what_it_prints_and_answers_folded(
+    docs_module: Callable[[str], ModuleType],
+) -> None:
+    """Their code is that of the pages, which the tests run."""
+    notebooks = docs_module("notebooks")
+    assert len(notebooks.pages()) == 2 * len(PAGES)
+    for page in notebooks.pages():
+        text, notebook = page.read_text(encoding="utf-8"), json.loads(json.dumps(notebooks.notebook(page)))
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert [(f"{''.join(x['source'])}\n", "".join(x["outputs"][0]["text"])) for x in code] == snippets(page)
+        words = "\n".join(cells_of(notebook, "markdown"))
+        assert words.count("<details>") == text.count("<details>") > 2
+        assert words.count("](attachment:") == text.count("images/learn/")
+        assert sum(len(cell.get("attachments", ())) for cell in notebook["cells"]) == text.count("images/learn/")
+        assert words.count("$$") == 2 * text.count("```math")
+        links = re.findall(r"\]\(([^)]+)\)", words)
+        assert [x for x in links if not re.match(r"https?:|attachment:|\d\d-[\w-]+\.ipynb$", x)] == [], page
+        assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["learn/02-scaled-dot-product.md", "ko/learn/15-any-sequence.md"])
+def test_a_notebook_runs_from_the_top(name: str, docs_module: Callable[[str], ModuleType]) -> None:
+    notebook = docs_module("notebooks").notebook(DOCS / name)
+    code = "\n".join(cells_of(notebook, "code"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert_prints(done.stdout, "".join(shown for _, shown in snippets(DOCS / name)))
+
+
+def test_every_page_opens_steps_of_the_sample_page(docs_module: Callable[[str], ModuleType]) -> None:
+    sample = docs_module("sample")
+    for name in PAGES:
+        for language, folder in (("en", "learn"), ("ko", "ko/learn")):
+            assert f"look.html#{language}/" in sample.links(f"{folder}/{Path(name).stem}")
+    assert {row["href"].partition("/")[0] for row in sample.back()["ko"]} == {"ko"}
+    named = [
+        (page, address)
+        for page in ("index.md", "ko/index.md")
+        for address in re.findall(r"`look\.html#([^`]+)`", (DOCS / page).read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 20
+    assert [pair for pair in named if sample.label(pair[1]).startswith("look.html")] == [], "a step without a name"
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site; a warning, as of a broken link, fails it."""
+    """The built site without the translator; a warning, as of a broken link, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "cache"), str(DOCS)]
     done = subprocess.run([*command, str(folder / "html")], capture_output=True, text=True, check=False)
@@ -298,3 +365,50 @@ def test_no_page_shows_asterisks_for_emphasis(site: Path) -> None:
             for code in article.select("pre, code, math, svg, dt.sig"):
                 code.decompose()
             assert "**" not in article.get_text(), page
+
+
+@pytest.mark.slow
+def test_the_site_offers_a_translator_where_it_is_built_with_one(tmp_path: Path) -> None:
+    """Two of its pages, built as `make docs` builds all, with the page of the bundled models."""
+    for name in ("quickstart.md", "ko/quickstart.md"):
+        text = "\n".join(re.findall(r"^# .*\n|^<!-- .*\n", (DOCS / name).read_text(encoding="utf-8"), re.MULTILINE))
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "docs" / name).write_text(f"{text}\n", encoding="utf-8")
+    settings = ["-D", "root_doc=quickstart", "-D", "suppress_warnings=toc.not_included"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-c", str(DOCS), "-t", "translator", *settings]
+    done = subprocess.run([*command, "docs", "site"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name, place in (("quickstart", "translator/index.html"), ("ko/quickstart", "../translator/index.html")):
+        html = (tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8")
+        assert f'href="{place}"' in html
+    assert (tmp_path / "site/translator/worker.js").is_file()
+    assert (tmp_path / "site/translator/index.html").stat().st_size < 33_000_000
+
+
+@pytest.mark.slow
+def test_the_site_has_notebooks_and_a_sample_page_whose_steps_open_and_lead_back(
+    site: Path, docs_module: Callable[[str], ModuleType]
+) -> None:
+    for folder in ("learn", "ko/learn"):
+        for name in PAGES:
+            html = BeautifulSoup((site / folder / name).with_suffix(".html").read_text(encoding="utf-8"), "html.parser")
+            links = [str(link["href"]) for link in html.select("p.course-links a")]
+            assert links[-1] == f"{Path(name).stem}.ipynb"
+            assert all((site / folder / link.partition("#")[0]).resolve().is_file() for link in links)
+    sample = docs_module("sample")
+    with chromium() as browser:
+        tab, errors = browser.new_page(), []
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        for step in sample.STEPS:
+            language = "ko" if step.page > "08" else "en"
+            tab.goto("about:blank")
+            tab.goto(f"{(site / sample.NAME).as_uri()}#{step.address(language)}")
+            tab.wait_for_selector("html[data-ready]", state="attached")
+            place = tab.locator(f"#step-{step.step}" if step.step else f"#view-{step.view}")
+            assert place.is_visible(), step
+            if step.step:
+                assert tab.evaluate("document.activeElement.id") == f"step-{step.step}"
+            hrefs = [link.get_attribute("href") for link in place.locator(":scope > .course a").all()]
+            assert [href for href in hrefs if Path(href).name.startswith(step.page)], step
+            assert [href for href in hrefs if not (site / href).is_file()] == []
+        assert errors == []

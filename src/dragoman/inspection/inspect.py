@@ -9,13 +9,15 @@ from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
 from dragoman.control.languages import Pairs
 from dragoman.inspection.checkpoints import CheckpointView
+from dragoman.inspection.film import FILM_BYTES, film, run_of
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import LiveModel, analyse, free_bytes, render
-from dragoman.inspection.payload import Payload, gather
+from dragoman.inspection.payload import Payload, gather, rounded
 from dragoman.model.build import require_transformer
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.files import write_text_atomically
 from dragoman.text.terms.symbols import Symbols
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator
@@ -29,13 +31,23 @@ class BundleInspection(Inspection):
     languages: tuple[str, str]
     """Source and target, BCP-47."""
     options: DecodeConfig
+    marks: Marks = NO_MARKS
+    """The language tokens of source and target."""
+    run: Path | None = None
+    """The folder of the run that the model is from, if it has snapshots for the film of the page."""
 
     @classmethod
     def of(
-        cls, inspection: Inspection, name: str, languages: tuple[str, str], options: DecodeConfig
+        cls,
+        inspection: Inspection,
+        name: str,
+        languages: tuple[str, str],
+        options: DecodeConfig,
+        marks: Marks = NO_MARKS,
+        run: Path | None = None,
     ) -> "BundleInspection":
         values = {field.name: getattr(inspection, field.name) for field in fields(Inspection)}
-        return cls(**values, name=name, languages=languages, options=options)
+        return cls(**values, name=name, languages=languages, options=options, marks=marks, run=run)
 
     def to_html(
         self,
@@ -63,6 +75,8 @@ class BundleInspection(Inspection):
     ) -> Payload:
         """What a page shows of it, which has that many `sentences`."""
         facts, maps = analyse(self, checkpoints)
+        if self.run:
+            facts["film"] = rounded(film(self.run, self, self.options, self.marks, FILM_BYTES // sentences))
         return gather(
             self,
             name=self.name,
@@ -102,4 +116,5 @@ def inspect_bundle(
     pair = pairs.choose(to, None, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
     inspection = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
-    return BundleInspection.of(inspection, name, (pair.source, pair.target or "und"), options)
+    languages, run = (pair.source, pair.target or "und"), run_of(bundle.folder, bundle.tokenizer)
+    return BundleInspection.of(inspection, name, languages, options, pair.marks, run)

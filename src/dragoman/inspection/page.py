@@ -42,6 +42,7 @@ SCRIPTS = (
     "attribution.js",
     "stream.js",
     "checkpoints.js",
+    "film.js",
     "engine.js",
     "live.js",
     "switches.js",

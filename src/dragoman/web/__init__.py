@@ -24,6 +24,7 @@ SCRIPTS = (
     "network.js",
     "search.js",
     "direction.js",
+    "checks.js",
     "glossary.js",
     "worker.js",
 )

@@ -1,0 +1,49 @@
+// Links of the sample page to the course, and the step that an address names: `#en/walk//1//cross-weights`.
+(() => {
+  "use strict";
+  const LINKS = {{links}};
+  const WORDS = { en: "In the course: ", ko: "강의에서: " };
+  const main = document.getElementById("main");
+
+  function line(rows, language) {
+    const box = document.createElement("p");
+    box.className = "hint course";
+    box.append(WORDS[language]);
+    rows.forEach((row, i) => {
+      const link = document.createElement("a");
+      link.href = row.href;
+      link.textContent = row.title;
+      box.append(i ? " · " : "", link);
+    });
+    return box;
+  }
+
+  // Under the heading of a view the pages that it belongs to, and of a step its own.
+  function write() {
+    const language = document.documentElement.lang === "ko" ? "ko" : "en";
+    for (const id of new Set(LINKS[language].map((row) => (row.step ? `step-${row.step}` : `view-${row.view}`)))) {
+      const place = document.getElementById(id);
+      const heading = place && place.querySelector("header, h2");
+      if (!heading || place.querySelector(":scope > .course")) continue;
+      heading.after(
+        line(
+          LINKS[language].filter((row) => id === (row.step ? `step-${row.step}` : `view-${row.view}`)),
+          language,
+        ),
+      );
+    }
+  }
+
+  function open() {
+    const step = location.hash.slice(1).split("/")[5];
+    const place = step && document.getElementById(`step-${step}`);
+    if (!place) return;
+    place.scrollIntoView({ behavior: "instant" });
+    place.focus({ preventScroll: true });
+  }
+
+  new MutationObserver(write).observe(main, { childList: true, subtree: true });
+  write();
+  open();
+  window.addEventListener("hashchange", () => setTimeout(open));
+})();
