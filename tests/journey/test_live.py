@@ -128,7 +128,7 @@ def test_every_view_follows_what_is_typed_and_switched(
     assert tab.evaluate("window.dragoman.data.effect") is None
 
 
-def test_a_number_leads_to_its_inputs(page: Path, opened: Callable[..., Any]) -> None:
+def test_a_number_shows_its_inputs(page: Path, opened: Callable[..., Any]) -> None:
     tab = opened(page, "en/walk")
     for step, leaf in (("products", "products"), ("weights", "weights"), ("heads", "heads")):
         figure = tab.locator(f"#step-cross-{step} figure")
@@ -154,8 +154,8 @@ def test_without_workers_or_webassembly_it_runs_and_says_so(
     tab = opened(page, "en/beam", script=f"delete window.{missing}")
     looked(tab, lambda: tab.fill("#live-text", TYPED))
     assert tab.locator("html").get_attribute("data-engine") == ("javascript" if missing == "WebAssembly" else "wasm")
-    said = "without a worker" if missing == "Worker" else "JavaScript"
-    assert said in tab.locator("#live-status").inner_text()
+    expected = "without a worker" if missing == "Worker" else "JavaScript"
+    assert expected in tab.locator("#live-status").inner_text()
 
 
 BAD = ("", "\x00\u202e\x07", "<b>red</b> <script>alert(1)</script>", "\u0e44\u0e17\u0e22", "red dog " * 260)

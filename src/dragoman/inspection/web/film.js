@@ -5,19 +5,21 @@ const filmState = { frame: -1, map: "", head: 0, timer: 0 };
 const frames = () => data.film.frames.filter((frame) => !frame.problem);
 const stepName = ({ step }) => (step === null ? t("film.model") : `${t("checkpoints.step")} ${whole(step)}`);
 
-// The weights of one attention of one head at a frame, as a matrix.
+// The weights of one attention of one head at a frame, as a matrix. The film is of the sentence that was recorded.
 function filmWeights(frame, map, head) {
   const { maps, heads, weights } = data.film;
   const side = { position: (name) => (name.startsWith("encoder") ? "source" : "input") };
   side.key = (name) => (name.endsWith("cross_attention") ? "source" : side.position(name));
-  const shape = (name) => [data.pieces[side.position(name)].length, data.pieces[side.key(name)].length];
+  const { pieces } = recorded;
+  const shape = (name) => [pieces[side.position(name)].length, pieces[side.key(name)].length];
   const size = (name) => shape(name)[0] * shape(name)[1];
   const total = maps.reduce((sum, name) => sum + heads * size(name), 0);
   const before = maps.slice(0, maps.indexOf(map)).reduce((sum, name) => sum + heads * size(name), 0);
   if (!filmState.bytes) filmState.bytes = Uint8Array.from(atob(weights), (sign) => sign.charCodeAt(0));
   const from = frame * total + before + head * size(map);
   const values = Float32Array.from(filmState.bytes.subarray(from, from + size(map)), (value) => value / 255);
-  const labels = { position: side.position(map), key: side.key(map) };
+  const labels = { position: pieces[side.position(map)], key: pieces[side.key(map)] };
+  if (map.endsWith("cross_attention")) labels.position = pieces.input.map((piece, i) => `${piece} → ${pieces.output[i]}`);
   return { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
 }
 

@@ -88,7 +88,7 @@ function headOptions() {
     Array.from({ length: model[`${stack}_layers`] }, (_, layer) => {
       const title = `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${layer + 1}`;
       const value = (head) => `${stack}.${layer}.${leaf}.${head}`;
-      const options = Array.from({ length: model.heads }, (_, head) => [value(head), `${layer + 1}.${head + 1}`]);
+      const options = Array.from({ length: model.heads }, (_, head) => [value(head), `${t(`heads.${stack}.${leaf}`)} ${layer + 1}.${head + 1}`]);
       return [title, options];
     }),
   );
