@@ -1,4 +1,4 @@
-// From every number to its inputs: a click on a cell of Q Kᵀ, of the weights or of a head's output shows the numbers that
+// Each number shows its inputs: a click on a cell of Q Kᵀ, of the weights or of a head's output shows the numbers that
 // it is made of, adding up to it, and lights their row and column wherever their matrix is drawn.
 
 const MOST_TERMS = 128; // of more the largest are written
@@ -22,8 +22,8 @@ function productInputs(read, path, row, column) {
     el("p", {}, t("inputs.products", { query: isolated(query), key: isolated(key), sum: number(sum) })),
     strip(`q(${isolated(query)})`, a, "q"),
     strip(`k(${isolated(key)})`, b, "k"),
-    strip("q ⊙ k", products, ""),
-    terms(products.map((x, c) => [x, [`${c}`, toned(number(a[c]), "q"), toned(number(b[c]), "k"), number(x)]]), ["c", low("q", "c"), low("k", "c"), [low("q", "c"), " · ", low("k", "c")]], sum),
+    strip("q_c · k_c", products, ""),
+    terms(products.map((x, c) => [x, [`${c}`, toned(number(a[c]), "q"), toned(number(b[c]), "k"), number(x)]]), ["c", "q_c", "k_c", "q_c · k_c"], sum),
     el("p.hint", {}, t(model.bias ? "inputs.bias" : "inputs.unbiased")),
   ];
 }
@@ -65,13 +65,12 @@ function headInputs(read, path, row, column) {
     el("p", {}, t("inputs.heads", { component: column, sum: number(sum) })),
     terms(
       weighted.map((x, j) => [x, [bdi(keys[j]), number(shares[j]), toned(number(values.values[j * width + column]), "v"), number(x)]]),
-      [t("axis.key"), "A", low("v", column), ["A · ", low("v", column)]],
+      [t("axis.key"), "A", `v_${column}`, `A · v_${column}`],
       sum,
     ),
   ];
 }
 
-const low = (name, index) => el("span", {}, name, el("sub", {}, String(index)));
 const toned = (text, tone) => el(`span.tone-${tone}`, {}, text);
 
 // A vector as one row of colours.
