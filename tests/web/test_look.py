@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,3 +218,23 @@ def test_a_module_is_short() -> None:
     assert {path.name for path in LOOK_FOLDER.glob("*.js")} == set(LOOK)
     for script in LOOK_FOLDER.glob("*.js"):
         assert len(script.read_text(encoding="utf-8").splitlines()) <= 200, script.name
+
+
+def test_no_name_of_the_page_is_also_one_of_the_engine() -> None:
+    """Without workers both are scripts of one page."""
+    page, engine = (
+        LOOK_FOLDER.parents[1] / "inspection/web",
+        [*LOOK_FOLDER.glob("*.js"), *LOOK_FOLDER.parent.glob("engine/*.js")],
+    )
+    names = [
+        {
+            name
+            for path in scripts
+            for name in re.findall(
+                r"^(?:async )?(?:function\*?|const|let|class) (\w+)", path.read_text("utf-8"), re.MULTILINE
+            )
+        }
+        for scripts in ([*page.glob("*.js")], engine)
+    ]
+    assert min(map(len, names)) > 50
+    assert names[0] & names[1] == set()

@@ -24,7 +24,7 @@ function attributionView() {
     el("h3", {}, t("attribution.alignment")),
     el("p", {}, t("attribution.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
     linksPicture(),
-    agreement(),
+    agreementTable(),
     el("h3", {}, t("attribution.maps")),
     el(
       "div.figures.n3",
@@ -135,7 +135,7 @@ function linksPicture() {
     );
   const word = (pieces, x, side) =>
     pieces.forEach((piece, i) =>
-      picture.append(svg("text", { x, y: 22 * i + 20, class: `end ${side}` }, isolated(cut(piece, 18)))),
+      picture.append(svg("text", { x, y: 22 * i + 20, class: `end ${side}` }, isolated(shortened(piece, 18)))),
     );
   word(source, 152, "left");
   word(output, 308, "right");
@@ -147,7 +147,7 @@ function linksPicture() {
   );
 }
 
-function agreement() {
+function agreementTable() {
   const rows = Object.entries(data.attribution.agreement).map(([pair, found]) => {
     const [a, b] = pair.split("-");
     return [

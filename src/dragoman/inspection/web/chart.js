@@ -28,7 +28,7 @@ function lines({ title, series, x, xTitle = "", log = false, height = 220, zero 
   x.forEach((label, i) => {
     if (i % every === 0)
       picture.append(
-        svg("text", { x: across(i), y: height - bottom + 16, class: "tick middle" }, cut(shown(label), 8)),
+        svg("text", { x: across(i), y: height - bottom + 16, class: "tick middle" }, shortened(shown(label), 8)),
       );
   });
   picture.append(
@@ -87,7 +87,7 @@ function roundTicks(low, high, log) {
   return ticks;
 }
 
-function cut(text, length) {
+function shortened(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 

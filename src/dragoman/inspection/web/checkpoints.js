@@ -3,7 +3,7 @@
 const checkpointsState = { layer: -1 };
 
 function checkpointsView() {
-  if (sentences[sentence - 1].film) return filmView();
+  if (data.film) return [data === recorded ? null : note(t("live.recorded")), ...filmView()];
   if (!data.checkpoints)
     return [
       el("p.lead", {}, t("checkpoints.none")),
@@ -15,6 +15,7 @@ function checkpointsView() {
   if (checkpointsState.layer < 0) checkpointsState.layer = depth - 1;
   const cards = part(() => el("div.checkpoints", {}, data.checkpoints.map(checkpoint)));
   return [
+    data === recorded ? null : note(t("live.recorded")),
     el("p.lead", {}, t("checkpoints.lead", { n: good.length })),
     good.length > 1
       ? lines({

@@ -2,17 +2,15 @@
 
 const FRAME_MILLISECONDS = 900;
 const filmState = { frame: -1, map: "", head: 0, timer: 0 };
-// What was recorded: the sentence of the film, whatever is typed afterwards.
-const filmed = () => sentences[sentence - 1];
-const frames = () => filmed().film.frames.filter((frame) => !frame.problem);
+const frames = () => recorded.film.frames.filter((frame) => !frame.problem);
 const stepName = ({ step }) => (step === null ? t("film.model") : `${t("checkpoints.step")} ${whole(step)}`);
 
-// The weights of one attention of one head at a frame, as a matrix.
+// The weights of one attention of one head at a frame, as a matrix. The film is of the sentence that was recorded.
 function filmWeights(frame, map, head) {
-  const { maps, heads, weights } = filmed().film;
+  const { maps, heads, weights } = recorded.film;
   const side = { position: (name) => (name.startsWith("encoder") ? "source" : "input") };
   side.key = (name) => (name.endsWith("cross_attention") ? "source" : side.position(name));
-  const { pieces } = filmed();
+  const { pieces } = recorded;
   const shape = (name) => [pieces[side.position(name)].length, pieces[side.key(name)].length];
   const size = (name) => shape(name)[0] * shape(name)[1];
   const total = maps.reduce((sum, name) => sum + heads * size(name), 0);
@@ -20,11 +18,8 @@ function filmWeights(frame, map, head) {
   if (!filmState.bytes) filmState.bytes = Uint8Array.from(atob(weights), (sign) => sign.charCodeAt(0));
   const from = frame * total + before + head * size(map);
   const values = Float32Array.from(filmState.bytes.subarray(from, from + size(map)), (value) => value / 255);
-  const labels = { position: side.position(map), key: side.key(map) };
-  if (data !== filmed()) {
-    const rows = labels.key === "source" && labels.position === "input" ? pieces.input.map((piece, i) => `${piece} → ${pieces.output[i]}`) : pieces[labels.position];
-    Object.assign(labels, { position: rows, key: pieces[labels.key] });
-  }
+  const labels = { position: pieces[side.position(map)], key: pieces[side.key(map)] };
+  if (map.endsWith("cross_attention")) labels.position = pieces.input.map((piece, i) => `${piece} → ${pieces.output[i]}`);
   return { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
 }
 
@@ -45,8 +40,8 @@ function filmView() {
     last = shots.length - 1;
   if (filmState.frame < 0) {
     filmState.frame = last;
-    const { where, head } = filmed().attribution.attention,
-      { maps, heads } = filmed().film;
+    const { where, head } = recorded.attribution.attention,
+      { maps, heads } = recorded.film;
     filmState.map = maps.includes(where) ? where : maps[maps.length - 1] || "";
     filmState.head = heads > 1 ? head : 0;
   }
@@ -115,7 +110,7 @@ function filmView() {
   });
   return [
     el("p.lead", {}, t("film.lead", { n: last })),
-    data === filmed() ? null : note(bdi(filmed().source)),
+    data === recorded ? null : note(bdi(recorded.source)),
     stage,
     filmCurves(shots),
     filmTable(),
@@ -125,7 +120,7 @@ function filmView() {
 
 // Of which attention and head: lists of what the film has.
 function filmChoices(redraw) {
-  const { maps, heads } = filmed().film;
+  const { maps, heads } = recorded.film;
   const named = (path) => {
     const [stack, layer, leaf] = path.split(".");
     return `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1}`;
@@ -166,7 +161,7 @@ function filmPicture() {
     words,
     x
       ? matrix(x, {
-          name: filmed().film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
+          name: recorded.film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
           signed: false,
           top: 1,
           rowTitle: t("axis.query"),
@@ -205,7 +200,7 @@ function filmCurves(shots) {
 }
 
 function filmTable() {
-  const rows = filmed().film.frames.map((frame) =>
+  const rows = recorded.film.frames.map((frame) =>
     frame.problem
       ? [stepName(frame), shown(frame.problem), "–", "–"]
       : [stepName(frame), bdi(frame.text || "∅"), number(frame.chrf, 1), percent(Math.exp(frame.log_prob))],

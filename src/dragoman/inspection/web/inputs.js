@@ -22,8 +22,8 @@ function productInputs(read, path, row, column) {
     el("p", {}, t("inputs.products", { query: isolated(query), key: isolated(key), sum: number(sum) })),
     strip(`q(${isolated(query)})`, a, "q"),
     strip(`k(${isolated(key)})`, b, "k"),
-    strip("q_c · k_c", products, ""),
-    terms(products.map((x, c) => [x, [`${c}`, toned(number(a[c]), "q"), toned(number(b[c]), "k"), number(x)]]), ["c", "q_c", "k_c", "q_c · k_c"], sum),
+    strip("q ⊙ k", products, ""),
+    terms(products.map((x, c) => [x, [`${c}`, toned(number(a[c]), "q"), toned(number(b[c]), "k"), number(x)]]), ["c", low("q", "c"), low("k", "c"), [low("q", "c"), " · ", low("k", "c")]], sum),
     el("p.hint", {}, t(model.bias ? "inputs.bias" : "inputs.unbiased")),
   ];
 }
@@ -65,12 +65,13 @@ function headInputs(read, path, row, column) {
     el("p", {}, t("inputs.heads", { component: column, sum: number(sum) })),
     terms(
       weighted.map((x, j) => [x, [bdi(keys[j]), number(shares[j]), toned(number(values.values[j * width + column]), "v"), number(x)]]),
-      [t("axis.key"), "A", `v_${column}`, `A · v_${column}`],
+      [t("axis.key"), "A", low("v", column), ["A · ", low("v", column)]],
       sum,
     ),
   ];
 }
 
+const low = (name, index) => el("span", {}, name, el("sub", {}, String(index)));
 const toned = (text, tone) => el(`span.tone-${tone}`, {}, text);
 
 // A vector as one row of colours.

@@ -27,7 +27,8 @@ async function startLive() {
   if (!live.text && !isChanged()) adopt(recorded, live.base);
 }
 
-const arithmetic = () => t(live.kernels === "wasm" ? "live.wasm" : engine.worker ? "live.plain" : "live.alone");
+const arithmetic = () =>
+  t(live.kernels === "wasm" ? "live.wasm" : "live.plain") + (engine.worker ? "" : `, ${t("live.alone")}`);
 
 // Read the sentence that was typed with what is switched, and show it everywhere.
 async function look() {
@@ -49,8 +50,7 @@ async function look() {
     const checkpoints = Object.entries(recorded.arrays).filter(([name]) => name.startsWith("checkpoints."));
     adopt({ ...recorded, ...answer.facts, arrays: Object.fromEntries(checkpoints) }, answer.arrays);
     report("live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
-    await attribute();
-    document.documentElement.dataset.looked = ++live.count;
+    if (await attribute()) document.documentElement.dataset.looked = ++live.count;
   } catch (error) {
     report("live.failed", { error: error.message.split("\n")[0] });
   }
@@ -59,11 +59,12 @@ async function look() {
 // Erasure needs a pass for each token of the source, and comes after the rest.
 async function attribute() {
   const answer = await engine.ask({ kind: "erasure", replaces: "inside" });
-  if (!answer || data === recorded) return;
+  if (!answer || data === recorded) return false;
   Object.assign(data, answer.facts);
   Object.assign(stores.live, answer.arrays);
   cache.clear();
   if (page.view === "attribution" || page.view === "heads") redrawn();
+  return true;
 }
 
 // Show another sentence, or another computation of it.

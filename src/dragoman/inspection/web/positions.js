@@ -1,14 +1,14 @@
 // View 3, positions: PE, the similarity of two positions, and a shift by k as a rotation.
 
-const turn = { k: 3, pair: 0, position: 4 };
+const rotated = { k: 3, pair: 0, position: 4 };
 
 function positionsView() {
   const width = rotary ? model.d_k : model.d_model;
   const half = Math.floor(width / 2);
-  turn.pair = Math.min(turn.pair, half - 1);
+  rotated.pair = Math.min(rotated.pair, half - 1);
   const rotation = part(() => rotationPicture(width));
   const slide = (key, low, high, label) => {
-    const output = el("output", {}, String(turn[key]));
+    const output = el("output", {}, String(rotated[key]));
     return el(
       "label.choice",
       {},
@@ -17,10 +17,10 @@ function positionsView() {
         type: "range",
         min: low,
         max: high,
-        value: turn[key],
+        value: rotated[key],
         oninput: (event) => {
-          turn[key] = Number(event.target.value);
-          output.textContent = String(turn[key]);
+          rotated[key] = Number(event.target.value);
+          output.textContent = String(rotated[key]);
           rotation.redraw();
         },
       }),
@@ -96,9 +96,9 @@ function alike(width) {
 }
 
 function rotationPicture(width) {
-  const theta = model.position_base ** ((-2 * turn.pair) / width),
-    from = turn.position * theta,
-    to = (turn.position + turn.k) * theta;
+  const theta = model.position_base ** ((-2 * rotated.pair) / width),
+    from = rotated.position * theta,
+    to = (rotated.position + rotated.k) * theta;
   const spot = (angle) => [Math.cos(angle), Math.sin(angle)];
   const a = spot(from),
     b = spot(to);
@@ -106,7 +106,7 @@ function rotationPicture(width) {
     viewBox: "-1.35 -1.35 2.7 2.7",
     class: "circle",
     role: "img",
-    "aria-label": `${t("positions.rotation")}: pos ${turn.position}, k ${turn.k}`,
+    "aria-label": `${t("positions.rotation")}: pos ${rotated.position}, k ${rotated.k}`,
   });
   picture.append(
     svg("circle", { cx: 0, cy: 0, r: 1, class: "ring" }),
@@ -123,8 +123,8 @@ function rotationPicture(width) {
       svg("text", { x: 1.17 * point[0], y: -1.17 * point[1] + 0.04, class: "name" }, at),
     );
   }
-  const c = Math.cos(turn.k * theta),
-    s = Math.sin(turn.k * theta);
+  const c = Math.cos(rotated.k * theta),
+    s = Math.sin(rotated.k * theta);
   const error = Math.max(Math.abs(c * a[0] - s * a[1] - b[0]), Math.abs(s * a[0] + c * a[1] - b[1]));
   const names = rotary ? ["x", "y"] : ["cos", "sin"];
   const cells = (rows) =>
@@ -149,7 +149,7 @@ function rotationPicture(width) {
       el(
         "p",
         {},
-        `θ(i = ${turn.pair}) = ${BASE}^(−2·${turn.pair}/${width}) = ${number(theta, 6)}, k·θ = ${number(turn.k * theta)} rad`,
+        `θ(i = ${rotated.pair}) = ${BASE}^(−2·${rotated.pair}/${width}) = ${number(theta, 6)}, k·θ = ${number(rotated.k * theta)} rad`,
       ),
       el(
         "p.product",

@@ -75,7 +75,7 @@ function chosenOff(key, groups) {
       onchange: ({ target }) => operate(key, key === "uniform" || !target.value ? target.value : [target.value]),
     },
     el("option", { value: "" }, t("switch.none")),
-    groups.map(([title, options]) => {
+    groups.flatMap(([title, options]) => {
       const made = options.map(([value, text]) => el("option", { value, selected: value === now }, text));
       return title ? el("optgroup", { label: title }, made) : made;
     }),
@@ -88,7 +88,7 @@ function headOptions() {
     Array.from({ length: model[`${stack}_layers`] }, (_, layer) => {
       const title = `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${layer + 1}`;
       const value = (head) => `${stack}.${layer}.${leaf}.${head}`;
-      const options = Array.from({ length: model.heads }, (_, head) => [value(head), `${layer + 1}.${head + 1}`]);
+      const options = Array.from({ length: model.heads }, (_, head) => [value(head), `${t(`heads.${stack}.${leaf}`)} ${layer + 1}.${head + 1}`]);
       return [title, options];
     }),
   );

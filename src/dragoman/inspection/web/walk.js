@@ -103,11 +103,7 @@ function kinds() {
         "div.note",
         {},
         el("p", {}, t("kind.departs")),
-        el(
-          "ul",
-          {},
-          found.map((text) => el("li", {}, text)),
-        ),
+        el("ul", {}, found.map((text) => el("li", {}, text))),
       )
     : note(t("kind.paper"));
 }

@@ -138,3 +138,22 @@ def test_nothing_moves_the_cursor_and_no_line_is_broken(dragoman: Any, model: Pa
 def test_inspect_writes_the_page_from_python(model: Path, tmp_path: Path) -> None:
     dragoman_api.inspect(str(model), "the red dog").to_html(str(tmp_path / "look.html"))
     assert "the red dog" in (tmp_path / "look.html").read_text(encoding="utf-8")
+
+
+def test_a_page_runs_the_model_unless_it_is_too_large_or_not_wanted(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dragoman.workflows.models import look
+
+    page = tmp_path / "look.html"
+    weights = 'id="weights"'
+    assert dragoman("look", SENTENCE, "-m", model, "--html", page).code == 0
+    assert weights in page.read_text(encoding="utf-8")
+    assert dragoman("look", SENTENCE, "-m", model, "--html", page, "--static", "--force").code == 0
+    assert weights not in page.read_text(encoding="utf-8")
+    monkeypatch.setattr(look, "LARGEST", 1_000)
+    result = dragoman("look", SENTENCE, "-m", model, "--html", page, "--force")
+    assert result.code == 0
+    assert "MB" in result.err
+    assert "distil" in result.err
+    assert weights not in page.read_text(encoding="utf-8")
