@@ -41,7 +41,7 @@ class Step:
 STEPS = (
     Step("01", "walk", "encoder-decoder attention", "인코더-디코더 어텐션", "cross-weights"),
     Step("02", "walk", "the products of Q and K", "Q와 K의 곱", "encoder-products"),
-    Step("02", "walk", "divided by √d_k", "√d_k로 나누기", "encoder-scaled"),
+    Step("02", "walk", "divided by √d<sub>k</sub>", "√d<sub>k</sub>로 나누기", "encoder-scaled"),
     Step("02", "walk", "the weights", "가중치", "encoder-weights"),
     Step("03", "masks", "masks, before and after", "마스크의 전과 후"),
     Step("03", "walk", "the look-ahead mask", "룩어헤드 마스크", "masked-masked"),
