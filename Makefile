@@ -79,9 +79,9 @@ $(VENV)/.installed: $(VENV)/.train
 	$(PIP) --editable '.[train,dev]'
 	touch $@
 
-# The course and the guides as a site, in English and Korean: build/docs/index.html.
+# The course and the guides as a site, in English and Korean, with the bundled models in a page: build/docs/index.html.
 docs: $(VENV)/.installed
-	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	$(BIN)/sphinx-build -q -W --keep-going -t translator docs build/docs
 
 clean:
 	rm -rf $(VENV) build/docs .mypy_cache .pytest_cache .ruff_cache dragoman-demo

@@ -119,6 +119,36 @@ def inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 image.replace_self(figure)
 
 
+# With `-t translator` the site has the bundled models in a page that translates, megabytes of which tests need none.
+TRANSLATOR, PLACE = "translator", "<!-- translator -->"
+TRANSLATOR_LINK = {
+    "en": (
+        "Translate in this browser",
+        ", without an installation: one page of 31 MB, and nothing you type leaves it.",
+    ),
+    "ko": (
+        "이 브라우저에서 번역하기",
+        ": 설치가 필요 없고, 31 MB인 페이지 하나이며, 입력한 글은 밖으로 나가지 않습니다.",
+    ),
+}
+
+
+def link_translator(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put a link to the translator where a page has a place for it."""
+    for place in list(doctree.findall(lambda node: isinstance(node, nodes.raw) and node.astext().strip() == PLACE)):
+        name, rest = TRANSLATOR_LINK["ko" if page.startswith("ko/") else "en"]
+        link = nodes.reference("", name, refuri=f"{'../' * page.count('/')}{TRANSLATOR}/index.html", internal=True)
+        place.replace_self(nodes.paragraph("", "", link, nodes.Text(rest)) if app.tags.has(TRANSLATOR) else [])
+
+
+def write_translator(app: Sphinx, error: Exception | None) -> None:
+    """Add the page to a site that was built."""
+    if error is None and app.tags.has(TRANSLATOR):
+        from dragoman.workflows.models.html import write_site
+
+        write_site(["en-ko", "ko-en"], Path(app.outdir) / TRANSLATOR)
+
+
 def link_sample(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Under the title of a page of the course its notebook and its steps; addresses in the sample page are links."""
     if re.match(r"(ko/)?learn/\d", page):
@@ -144,6 +174,8 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", add_files)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
     app.connect("doctree-resolved", inline_figures)
+    app.connect("doctree-resolved", link_translator)
+    app.connect("build-finished", write_translator)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", as_restructured_text)
     app.connect("html-page-context", one_language, priority=900)

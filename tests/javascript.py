@@ -28,19 +28,23 @@ async function answer({ facts, base64, plain, pieces, decoded, sentences, querie
 """
 
 
-def ask(folder: Path, question: dict[str, Any]) -> dict[str, Any]:
-    """The answer of `DRIVER`; files are written into `folder`."""
+def ask(folder: Path, question: dict[str, Any], driver: str = DRIVER, *, watched: bool = False) -> dict[str, Any]:
+    """The answer of a driver; files are written into `folder`. `watched`: with what the page of `look` adds."""
+    return dict(evaluate(folder, f"{engine_script(watched=watched)}\n{driver}", question))
+
+
+def evaluate(folder: Path, code: str, question: Any) -> Any:
+    """What the function `answer` of a script returns for a question; files are written into `folder`."""
     if node := shutil.which("node"):
         script, given = folder / "engine.js", folder / "question.json"
         given.write_text(json.dumps(question), encoding="utf-8")
         read = f'const question = JSON.parse(require("fs").readFileSync({json.dumps(str(given))}, "utf-8"));'
-        write = "answer(question).then((value) => process.stdout.write(JSON.stringify(value)));"
-        script.write_text(f"{engine_script()}\n{DRIVER}\n{read}\n{write}\n", encoding="utf-8")
+        write = "Promise.resolve(answer(question)).then((value) => process.stdout.write(JSON.stringify(value)));"
+        script.write_text(f"{code}\n{read}\n{write}\n", encoding="utf-8")
         done = subprocess.run([node, str(script)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
+        return json.loads(done.stdout)
     with chromium() as browser:
         page = browser.new_page()
-        page.add_script_tag(content=f"{engine_script()}\n{DRIVER}\nwindow.answer = answer;")
-        return dict(page.evaluate("(question) => window.answer(question)", question))
+        page.add_script_tag(content=f"{code}\nwindow.answer = answer;")
+        return page.evaluate("(question) => window.answer(question)", question)

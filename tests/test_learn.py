@@ -296,7 +296,7 @@ def test_every_page_opens_steps_of_the_sample_page(docs_module: Callable[[str], 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site; a warning, as of a broken link, fails it."""
+    """The built site without the translator; a warning, as of a broken link, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "cache"), str(DOCS)]
     done = subprocess.run([*command, str(folder / "html")], capture_output=True, text=True, check=False)
@@ -365,6 +365,24 @@ def test_no_page_shows_asterisks_for_emphasis(site: Path) -> None:
             for code in article.select("pre, code, math, svg, dt.sig"):
                 code.decompose()
             assert "**" not in article.get_text(), page
+
+
+@pytest.mark.slow
+def test_the_site_offers_a_translator_where_it_is_built_with_one(tmp_path: Path) -> None:
+    """Two of its pages, built as `make docs` builds all, with the page of the bundled models."""
+    for name in ("quickstart.md", "ko/quickstart.md"):
+        text = "\n".join(re.findall(r"^# .*\n|^<!-- .*\n", (DOCS / name).read_text(encoding="utf-8"), re.MULTILINE))
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "docs" / name).write_text(f"{text}\n", encoding="utf-8")
+    settings = ["-D", "root_doc=quickstart", "-D", "suppress_warnings=toc.not_included"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-c", str(DOCS), "-t", "translator", *settings]
+    done = subprocess.run([*command, "docs", "site"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name, place in (("quickstart", "translator/index.html"), ("ko/quickstart", "../translator/index.html")):
+        html = (tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8")
+        assert f'href="{place}"' in html
+    assert (tmp_path / "site/translator/worker.js").is_file()
+    assert (tmp_path / "site/translator/index.html").stat().st_size < 33_000_000
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 import io
 import queue
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,76 @@ def test_a_stream_reads_no_line_that_it_does_not_translate(echo: Translator) -> 
     assert [next(stream).source for _ in range(4)] == ["0", "1", "2", "3"]
     assert len(read) <= 6
     stream.close()  # type: ignore[attr-defined]
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "read ahead"]
+
+
+@pytest.mark.parametrize("window", [1, 2, 1024])
+def test_a_stream_that_is_left_closes_its_generator_and_ends_its_thread(echo: Translator, window: int) -> None:
+    closed: list[int] = []
+    read: list[int] = []
+
+    def lines():  # type: ignore[no-untyped-def]
+        try:
+            for number in range(5000):
+                read.append(number)
+                yield str(number)
+        finally:
+            closed.append(len(read))
+
+    source = lines()  # who holds it does not keep it open
+    for translation in echo.stream(source, window):
+        assert translation.source == "0"
+        break
+    assert closed == [len(read)]
+    assert readers() == []
+    assert len(read) <= window + 1
+
+
+def test_a_stream_that_is_left_while_a_line_is_awaited_ends_after_it(echo: Translator) -> None:
+    come, closed = threading.Event(), threading.Event()
+
+    def lines():  # type: ignore[no-untyped-def]
+        try:
+            yield "red"
+            come.wait(30)
+            yield "dog"
+            raise AssertionError("read after the end")
+        finally:
+            closed.set()
+
+    for translation in echo.stream(lines()):
+        assert translation.source == "red"
+        break
+    (thread,) = readers()
+    assert not closed.is_set()
+    come.set()
+    thread.join(30)
+    assert closed.is_set()
+    assert readers() == []
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_an_iterator_that_is_no_generator_stays_where_it_is(echo: Translator, window: int) -> None:
+    source = iter([str(number) for number in range(20)])
+    for _ in echo.stream(source, window):
+        break
+    assert readers() == []
+    assert next(source) == str(window)
+
+
+def test_a_program_that_ends_within_a_stream_ends() -> None:
+    program = (
+        "from dragoman.system.pipe import read_ahead\n"
+        "def stream():\n"
+        "    with read_ahead((str(n) for n in range(9)), None, True) as (items, waits):\n"
+        "        yield from items\n"
+        "held = stream(); print(next(held))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_what_ends_the_lines_of_a_stream_ends_it(echo: Translator) -> None:

@@ -15,6 +15,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
 from stand_ins import queries
 
@@ -258,3 +259,13 @@ def test_a_translator_is_read_in_one_line_and_closed_by_with(translator: Transla
     with pytest.raises(ConfigError, match="it was closed; load it again"):
         opened.translate("red dog")
     assert translator.translate("red dog").text, "the engine of another is open"
+
+
+def test_a_translation_is_shown_as_its_text() -> None:
+    made = Translation("Guten Tag", (Candidate("Good day", -1.0, -1.0, (4, 5)),))
+    assert str(made) == f"{made}" == "Good day"
+    assert repr(made) == "Translation('Good day', source='Guten Tag')"
+    more = Translation("1", (made.candidates[0],) * 2, (Flag("number", "lacks 1"),), (), 0.0, (), 99)
+    assert repr(more) == (
+        "Translation('Good day', source='1', warnings=['number'], confidence=0.0, match=99, candidates=2)"
+    )

@@ -76,7 +76,7 @@ class Link(NamedTuple):
     target: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Translation:
     """A line and its candidates, best first, never empty; warnings about the best, and the glossary's terms in it."""
 
@@ -94,6 +94,21 @@ class Translation:
 
     match: int | None = None
     """Of a translation from a memory: 100 for an equal source, 99 if its numbers were adapted; None: the engine's."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        """The texts, and what there is to know about them; the other candidates and the tokens are not in it."""
+        facts = {
+            "warnings": [flag.kind for flag in self.warnings] or None,
+            "terms": self.terms or None,
+            "confidence": self.confidence,
+            "match": self.match,
+            "candidates": len(self.candidates) if self.candidates[1:] else None,
+        }
+        shown = "".join(f", {name}={value!r}" for name, value in facts.items() if value is not None)
+        return f"Translation({self.text!r}, source={self.source!r}{shown})"
 
     @property
     def text(self) -> str:

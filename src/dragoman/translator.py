@@ -308,15 +308,15 @@ class Translator(AbstractContextManager["Translator"]):
         """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`.
 
         What has come is translated before more is awaited: an iterator is read in a thread of its own, or, with a
-        `window` of 1, in this one, a line at a time. The first window decides about a pair of languages that is not
-        given.
+        `window` of 1, in this one, a line at a time. Who stops early has read the rest of a window and at most one line
+        more; a generator is closed then. The first window decides about a pair of languages that is not given.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
         check_count("window", window)
 
         def translations() -> Iterator[Translation]:
             chosen: Translator | None = None
-            with read_ahead(lines_of(lines), window > 1 and may_wait(lines)) as (items, waits):
+            with read_ahead(lines_of(lines), lines, window > 1 and may_wait(lines)) as (items, waits):
                 for chunk in chunks_of(items, window, waits=waits):
                     chosen = chosen or self.to(target, source, chunk)
                     yield from chosen._translate_texts(chunk, target_prefix, options, terms)

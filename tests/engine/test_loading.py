@@ -21,6 +21,15 @@ def test_a_name_that_is_not_utf8_is_that_of_a_damaged_model(monkeypatch: pytest.
         Translator.load(HOME / "en-ko")
 
 
+def test_a_network_that_does_not_fit_into_memory_is_no_damaged_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*_: object, **__: object) -> NoReturn:
+        raise RuntimeError("mkl_malloc: failed to allocate memory")
+
+    monkeypatch.setattr(ctranslate2, "Translator", load)
+    with pytest.raises(ResourceError, match=r"ct2-int8: does not fit into memory"):
+        Translator.load(HOME / "en-ko")
+
+
 class NoCuda:
     """A network on a GPU whose library is missing: CTranslate2 opens it at the first product."""
 

@@ -10,7 +10,7 @@ from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
 from dragoman.engine import Engine, resources
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.resources import SearchSize
+from dragoman.engine.resources import CPU_TOKENS, GPU_TOKENS, SearchSize, batch_tokens
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.exporting.ctranslate2 import convert
@@ -85,3 +85,11 @@ def test_the_estimate_is_below_what_a_search_allocates(build: Build) -> None:
     steps, logits_and_log_p, cache = 11, 2 * 4 * vocabulary, 11 * 4 * cached
     lineage = steps * options.beam
     assert SearchSize(vocabulary, cached).bytes_per_sentence(10, options) <= 64 * (logits_and_log_p + cache + lineage)
+
+
+def test_a_batch_has_the_size_of_its_device_unless_it_is_given() -> None:
+    assert [batch_tokens(DecodeConfig(), device) for device in ("cpu", "cuda", "mps")] == [
+        CPU_TOKENS,
+        *[GPU_TOKENS] * 2,
+    ]
+    assert [batch_tokens(DecodeConfig(batch_tokens=600), device) for device in ("cpu", "cuda")] == [600, 600]

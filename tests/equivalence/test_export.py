@@ -13,13 +13,13 @@ from dragoman.config.sections.model import MODEL_PRESETS
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, QualityError
 from dragoman.exporting.ctranslate2 import convert
-from dragoman.exporting.golden import golden_sentences, largest_difference
-from dragoman.exporting.verify import verify_float32
+from dragoman.exporting.golden import Golden, golden_sentences, largest_difference
+from dragoman.exporting.verify import verify_float32, verify_quantised
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
-from stand_ins import queries
+from stand_ins import FakeEngine, queries
 from suites import cases, slow
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -270,3 +270,16 @@ def test_a_text_beyond_the_positions_of_an_export_is_reported(
         with pytest.raises(DataError, match="more tokens than the export has positions for; shorten it"):
             work()
     assert exported.translate(queries([[9] * 15]), DecodeConfig(max_length=4))
+
+
+@pytest.mark.parametrize(("sentences", "drop", "refused"), [(20, 1.1, False), (20, 2.5, True), (1000, 0.4, True)])
+def test_bleu_of_a_few_sentences_may_vary_more(sentences: int, drop: float, refused: bool) -> None:
+    scores = iter((30.0, 30.0 - drop))
+    rows = queries([(4, 5)] * sentences)
+    golden = [Golden("a", [4], [4], [-1.0, -1.0])]
+    arguments = (FakeEngine(), FakeEngine(), DecodeConfig(), rows, golden, lambda translations: next(scores))
+    if refused:
+        with pytest.raises(QualityError, match=f"below float32, more than .* on {sentences:,} sentences"):
+            verify_quantised(*arguments)
+    else:
+        assert verify_quantised(*arguments).bleu == 30.0 - drop

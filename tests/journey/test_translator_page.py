@@ -138,7 +138,9 @@ def test_everything_a_reader_does(tab: Any, file: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "file.pdf"
     wrong.write_bytes(b"%PDF")
     tab.set_input_files("#file", wrong)
-    playwright.expect(tab.locator("#status")).to_have_text("file.pdf: only .txt and .srt files are translated here.")
+    playwright.expect(tab.locator("#status")).to_have_text(
+        "file.pdf: only .txt, .srt and .po files are translated here."
+    )
 
     tab.locator("summary").last.click()
     assert "# Card <b>of the toy</b>" in tab.locator("#cards").inner_text()

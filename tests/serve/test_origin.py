@@ -93,6 +93,17 @@ def test_a_page_of_this_origin_a_program_and_a_reader_are_answered(url, client):
         assert client.get(path, headers=of_page("http://evil.example", "cross-site")).status_code == 200
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_origin_has_nothing_dear_computed(client, monkeypatch, site):
+    monkeypatch.setattr("dragoman.serve.models.looking.Looking.page", lambda *_: "<title>a</title>")
+    query = {"text": "Hello", "source": "en", "target": "ko"}
+    for method in ("GET", "HEAD"):
+        refused = client.request(method, "/v1/inspect/page", params=query, headers=of_page(None, site))
+        assert refused.status_code == 403
+    for headers in ({}, of_page(None, "none"), of_page(None, "same-origin")):
+        assert client.get("/v1/inspect/page", params=query, headers=headers).status_code == 200
+
+
 def test_where_there_is_an_origin_json_says_that_it_is_json(url, client):
     body = b'{"text": "Hello", "target": "ko"}'
     assert client.post("/v1/translate", content=body).status_code == 200  # as curl -d sends it

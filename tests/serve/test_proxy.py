@@ -53,6 +53,38 @@ def test_a_forwarded_address_is_believed_from_a_trusted_proxy_only(service):
     assert glossaries(service, PROXY, "127.0.0.1", chosen) == 0
 
 
+@pytest.mark.parametrize(
+    ("header", "address"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        (" 203.0.113.9:4711 ", "203.0.113.9"),
+        ("[2001:DB8::0:1]:4711", "2001:db8::1"),
+        ("2001:db8:0::1", "2001:db8::1"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("203.0.113.9, 10.0.0.7, 127.0.0.1", "203.0.113.9"),
+        ("10.0.0.7, 127.0.0.1", "10.0.0.7"),
+        ("203.0.113.9, not an address", "127.0.0.1"),
+        *((text, "127.0.0.1") for text in ("unknown", "_hidden", "ad" * 500, "1.2.3", "0x7f.1", "localhost")),
+        *((text, "127.0.0.1") for text in ("[::1", ",", "")),
+    ],
+)  # fmt: skip
+def test_what_a_proxy_forwards_is_an_address_or_is_not_believed(header, address):
+    headers = [(b"x-forwarded-for", header.encode()), (b"x-forwarded-proto", b"gopher")]
+    scope = PROXY.client({"type": "http", "client": ("127.0.0.1", 1), "scheme": "http", "headers": headers})
+    assert (scope["client"][0], scope["scheme"]) == (address, "http")
+
+
+def test_hops_in_several_headers_are_one_list_and_only_a_proxy_says_the_scheme():
+    headers = [(b"x-forwarded-for", b"198.51.100.7"), (b"x-forwarded-for", b"203.0.113.9")]
+    headers.append((b"x-forwarded-proto", b"https"))
+    scope = {"type": "http", "client": ("::ffff:127.0.0.1", 1), "scheme": "http", "headers": headers}
+    behind = PROXY.client(scope)
+    assert (behind["client"][0], behind["scheme"]) == ("203.0.113.9", "https")
+    stranger = {**scope, "client": ("192.0.2.1", 1)}
+    assert PROXY.client(stranger) is stranger
+
+
 @pytest.mark.parametrize("proxy", ["*", "localhost", "10.0.0.0/99", ""])
 def test_a_proxy_is_an_address_or_a_network(proxy):
     with pytest.raises(ConfigError, match="--trusted-proxy"):
@@ -119,8 +151,16 @@ def test_under_a_path_of_a_proxy_that_leaves_it_there_or_takes_it_off(service, p
             assert answer.status_code == 200
             bare = await client.get("/team/dragoman")
             assert (bare.status_code, bare.headers["location"]) == (308, "/team/dragoman/")
+            carried = await client.get("/team/dragoman?text=a%20b")
+            assert carried.headers["location"] == "/team/dragoman/?text=a%20b"
+            slashed = await client.get(f"{prefix}/v1/models/?model=a")
+            assert (slashed.status_code, slashed.headers["location"]) == (307, "/team/dragoman/v1/models?model=a")
 
     asyncio.run(ask())
+
+
+def test_no_redirect_is_to_another_host():
+    assert PublicAddress().redirected("http://localhost//evil.example/?a=b") == "/evil.example/?a=b"
 
 
 def test_addresses_that_are_answered_have_the_path_of_the_proxy(service):

@@ -68,3 +68,21 @@ def test_a_file_is_no_pipe(tmp_path: Path, ends):
     with os.fdopen(os.dup(ends[0]), "rb") as file:
         assert pipe_lines(file) is not None
     assert pipe_lines(object()) is None
+
+
+def test_a_line_in_many_pieces_is_copied_once_and_one_without_end_is_cut(ends, monkeypatch):
+    """Each piece is searched for a line end, and not all that has come before it."""
+    reading, writing = ends
+    pieces = [b"a" * 60_000] * 20
+
+    def write() -> None:
+        for piece in pieces:
+            os.write(writing, piece)
+        os.write(writing, b"\nb\nc")
+        os.close(writing)
+
+    monkeypatch.setattr("dragoman.system.pipe.LONGEST_LINE", 2_000_000)
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert list(PipeLines(reading)) == [b"".join(pieces) + b"\n", b"b\n", b"c"]
+    thread.join()

@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from dragoman.bundle import write_bundle
 from dragoman.config import RunConfig
 from dragoman.model.transformer import Transformer
-from dragoman.system.processes import KERNEL_CACHES, limit_kernel_caches
+from dragoman.system.processes import KERNEL_CACHES, checked_by, limit_kernel_caches, output_of
 from dragoman.text.tokens.tokenizer import Tokenizer
 
 # Prints how many MiB of glibc's heap six hundred shapes of one product leave in use.
@@ -136,3 +138,63 @@ def test_process_settings_are_changed_by_the_functions_for_it() -> None:
     assert changed("", f"{module}\nprocesses.limit_kernel_caches(512)") == "['environment']"
     if sys.platform == "linux":
         assert changed("", f"{module}\nprocesses.retain_freed_memory(2)") in ("['mallopt']", "[]")
+
+
+# Writes its id into a file and stays until its parent ends.
+STAYS = """
+import os, sys, time
+from dragoman.system.processes import end_with_parent
+end_with_parent()
+with open(sys.argv[1] + ".part", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+time.sleep(300)
+"""
+
+
+def started(path: Path) -> int:
+    """The id in the file, once it is there."""
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return int(path.read_text())
+
+
+def ends(pid: int) -> None:
+    """Returns once there is no such process, or only what its parent has not asked about."""
+    end = time.monotonic() + 60
+    while (status := Path(f"/proc/{pid}/stat")).exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")
+def test_a_process_ends_with_the_work_it_is_for(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+
+    def check() -> None:
+        if path.exists():
+            raise LookupError
+
+    with checked_by(check), pytest.raises(LookupError):
+        output_of([sys.executable, "-c", STAYS, str(path)], 300, os.environ)
+    ends(started(path))
+    with pytest.raises(subprocess.TimeoutExpired):
+        output_of([sys.executable, "-c", "input()"], 0.05, os.environ)
+    assert output_of([sys.executable, "-c", "print('a' * 100_000)"], 60, os.environ) == b"a" * 100_000 + b"\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")
+def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from dragoman.system.processes import output_of;"
+        "output_of([sys.executable, '-c', sys.argv[1], sys.argv[2]], 300, os.environ)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, STAYS, str(tmp_path / "pid")])
+    try:
+        child = started(tmp_path / "pid")
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    ends(child)

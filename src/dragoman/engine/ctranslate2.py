@@ -21,7 +21,7 @@ from dragoman.config.sections.base import INT32_MAX
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Attention, Ids, Query
 from dragoman.engine.network import Network, Result, forced_tokens
-from dragoman.engine.resources import SearchSize, hypotheses, refuse_beyond_memory, refuse_fork
+from dragoman.engine.resources import SearchSize, batch_tokens, hypotheses, refuse_beyond_memory, refuse_fork
 from dragoman.engine.stepwise import SentenceSearch, search_stepwise
 from dragoman.errors import ConfigError
 from dragoman.system.machine import available_memory, usable_processors
@@ -195,7 +195,9 @@ class CTranslate2Engine:
         if len(queries) < 2 or options.exact or options.shortlist:
             return [[n] for n in range(len(queries))]
         lengths = [len(query.marks.source) + len(query.source) + 1 for query in queries]
-        groups = balanced_groups(lengths, self.threads, min(self._thread_tokens, options.batch_tokens))
+        groups = balanced_groups(
+            lengths, self.threads, min(self._thread_tokens, batch_tokens(options, self.device.partition(":")[0]))
+        )
         largest = self._largest(queries, options)
         if (available := self._available(largest * len(queries))) is None:
             return [*groups]

@@ -249,6 +249,8 @@ class Network:
         except RuntimeError as error:
             if kind == "cuda" and "CUDA" in str(error):
                 raise ResourceError(f'device "{self.device}": {error}; use --device cpu, or auto') from None
+            if "allocate" in str(error):
+                raise ResourceError(f"{self.folder}: does not fit into memory: {error}; give it more memory") from None
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
 
 

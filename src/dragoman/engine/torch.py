@@ -25,7 +25,14 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Attention, Ids, Query
-from dragoman.engine.resources import SearchSize, cached_numbers, refuse_beyond_memory, refuse_fork
+from dragoman.engine.resources import (
+    CPU_TOKENS,
+    SearchSize,
+    batch_tokens,
+    cached_numbers,
+    refuse_beyond_memory,
+    refuse_fork,
+)
 from dragoman.errors import ConfigError, ResourceError, counted
 from dragoman.model.build import build_network
 from dragoman.model.others.language_model import LanguageModel
@@ -84,7 +91,7 @@ class TorchEngine:
         else:
             crowd = max(1, options.n_best / USUAL_BEAM) if options.method == "sample" else 1
             lengths = [(len(query.marks.source) + len(query.source) + 1,) * 2 for query in queries]
-            groups = _groups(lengths, int(options.batch_tokens / crowd))
+            groups = _groups(lengths, int(batch_tokens(options, self.device.type) / crowd))
         with self._turn, torch_threads(1) if options.exact else self._limited_threads():
             return _in_order(groups, search)
 
@@ -97,7 +104,7 @@ class TorchEngine:
 
         lengths = [(len(query.source) + 1, len(target) + 1) for query, target in zip(queries, targets, strict=True)]
         with self._turn, self._limited_threads():
-            groups = [[n] for n in range(len(lengths))] if alone else _groups(lengths, DecodeConfig().batch_tokens)
+            groups = [[n] for n in range(len(lengths))] if alone else _groups(lengths, CPU_TOKENS)
             return _in_order(groups, score)
 
     def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
@@ -109,7 +116,7 @@ class TorchEngine:
 
         lengths = [(len(query.source) + 1, len(target) + 1) for query, target in zip(queries, targets, strict=True)]
         with self._turn, self._limited_threads():
-            return _in_order(_groups(lengths, DecodeConfig().batch_tokens), attend)
+            return _in_order(_groups(lengths, CPU_TOKENS), attend)
 
     def _search(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         sources, prefixes = [query.source for query in queries], [query.prefix for query in queries]

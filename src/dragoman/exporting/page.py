@@ -6,13 +6,16 @@ requests.
 """
 
 import base64
+import hashlib
 import html
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from dragoman.config import RunConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.packing import Tensor, pack
 from dragoman.exporting.vocabulary import vocabularies
 from dragoman.system.pages import content_policy, fill, labels, script_json, static
@@ -22,8 +25,13 @@ from dragoman.version import __version__
 from dragoman.web import engine_script
 
 PACKAGE = "dragoman.exporting"
-SCRIPTS = ("dom.js", "client.js", "documents.js", "output.js", "facts.js", "main.js")
+SCRIPTS = ("dom.js", "client.js", "po.js", "documents.js", "output.js", "facts.js", "main.js")
 LANGUAGES = ("en", "ko")
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' "
+    "height='16' rx='4' fill='%230b6b62'/%3E%3Cpath d='M4 5h6M4 8h8M4 11h5' stroke='white' stroke-width='1.5'/%3E"
+    "%3C/svg%3E"
+)
 # A block of more bytes is too long a text for browsers, and too much memory for a tab.
 LARGEST = 192 * 1024**2
 # The keys of [decode] that the engine of a page has.
@@ -49,26 +57,27 @@ class PageModel:
     """Text of the model card."""
 
 
-def render(models: Sequence[PageModel]) -> str:
-    """The whole page. Raises ConfigError for weights that are too large, ModelError for a tokenizer it cannot have."""
+def render(models: Sequence[PageModel], *, served: bool = False) -> str:
+    """The whole page. Raises ConfigError for weights that are too large, ModelError for a tokenizer it cannot have.
+
+    A page that is `served` has `service_worker` next to it, as `worker.js`: a browser can install it.
+    """
     facts, blocks = [], []
     for number, model in enumerate(models):
-        block = pack(model.tensors)
-        if len(block.content) > LARGEST:
-            raise ConfigError(
-                f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
-                f"{LARGEST / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
-            )
-        facts.append(_facts(model) | {"index": block.index, "bytes": len(block.content), "checksum": block.checksum})
-        encoded = base64.b64encode(block.content).decode("ascii")
+        description, encoded = embedded(model)
+        facts.append(description)
         blocks.append(f'<script type="application/octet-stream" id="weights-{number}">{encoded}</script>\n')
     engine = engine_script()
     style, script = static(PACKAGE, "web/style.css"), "\n".join(static(PACKAGE, f"web/{name}") for name in SCRIPTS)
+    title = " · ".join(dict.fromkeys(pair for model in facts for pair in _arrows(model)))
     return fill(
         static(PACKAGE, "web/template.html"),
         {
-            "policy": _policy(style, script, engine),
-            "title": html.escape(" · ".join(dict.fromkeys(pair for model in facts for pair in _arrows(model)))),
+            "policy": _policy(style, script, engine, served),
+            "title": html.escape(title),
+            "icon": ICON,
+            "manifest": _manifest(title),
+            "worker": "worker.js" if served else "",
             "megabytes": f"{sum(map(len, blocks)) / 1e6:.1f}",
             "style": style,
             "engine": engine,
@@ -78,6 +87,25 @@ def render(models: Sequence[PageModel]) -> str:
             "weights": "".join(blocks),
         },
     )
+
+
+def embedded(model: PageModel, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
+    """What the engine reads of a model: facts, and the weights as base64.
+
+    Raises ConfigError for weights of more than `largest` bytes, ModelError for a tokenizer that a page cannot have.
+    """
+    block = pack(model.tensors)
+    if len(block.content) > largest:
+        raise ConfigError(
+            f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
+            f"{largest / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
+        )
+    where = {"index": block.index, "bytes": len(block.content), "checksum": block.checksum}
+    try:
+        facts = _facts(model) | where
+    except ModelError as error:
+        raise ModelError(f"{model.name}: no page can run it: {error}; `dragoman serve` can") from None
+    return facts, base64.b64encode(block.content).decode("ascii")
 
 
 def _facts(model: PageModel) -> dict[str, Any]:
@@ -103,7 +131,25 @@ def _arrows(facts: Mapping[str, Any]) -> list[str]:
     return ["{} → {}".format(*pair["languages"]) for pair in facts["pairs"]]
 
 
-def _policy(style: str, script: str, engine: str) -> str:
-    """Besides its own scripts: a worker of the engine, WebAssembly, an icon, and nothing over a network."""
+def service_worker(page: str) -> str:
+    """The script that stores this page in a browser, so that it opens there without a network."""
+    version = hashlib.sha256(page.encode()).hexdigest()[:16]
+    return fill(static(PACKAGE, "web/worker.js"), {"version": version})
+
+
+def _manifest(title: str) -> str:
+    """The address, data itself, of what a browser asks before it installs the page as an app."""
+    icon = {"src": ICON, "sizes": "any", "type": "image/svg+xml", "purpose": "any"}
+    facts = {"name": title, "short_name": title.partition(" · ")[0], "display": "standalone", "icons": [icon]}
+    colours = {"background_color": "#f6f7f5", "theme_color": "#0b6b62"}
+    return f"data:application/manifest+json,{quote(json.dumps(facts | colours, ensure_ascii=False))}"
+
+
+def _policy(style: str, script: str, engine: str, served: bool) -> str:
+    """Besides its own scripts: a worker of the engine, WebAssembly, an icon, and nothing over a network.
+
+    A page that is served may have the service worker that is next to it.
+    """
     allowed = content_policy(style, script, engine).replace("script-src ", "script-src 'wasm-unsafe-eval' ")
-    return f"{allowed}; worker-src blob:; img-src data:"
+    workers = "blob: 'self'" if served else "blob:"
+    return f"{allowed}; worker-src {workers}; img-src data:; manifest-src data:"

@@ -9,13 +9,15 @@ from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
 from dragoman.control.languages import Pairs
 from dragoman.inspection.checkpoints import CheckpointView
+from dragoman.inspection.film import FILM_BYTES, film, run_of
 from dragoman.inspection.inspection import Inspection, inspect_model
-from dragoman.inspection.page import analyse, free_bytes, render
-from dragoman.inspection.payload import Payload, gather
+from dragoman.inspection.page import LiveModel, analyse, free_bytes, render
+from dragoman.inspection.payload import Payload, gather, rounded
 from dragoman.model.build import require_transformer
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.files import write_text_atomically
 from dragoman.text.terms.symbols import Symbols
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator
@@ -29,13 +31,23 @@ class BundleInspection(Inspection):
     languages: tuple[str, str]
     """Source and target, BCP-47."""
     options: DecodeConfig
+    marks: Marks = NO_MARKS
+    """The language tokens of source and target."""
+    run: Path | None = None
+    """The folder of the run that the model is from, if it has snapshots for the film of the page."""
 
     @classmethod
     def of(
-        cls, inspection: Inspection, name: str, languages: tuple[str, str], options: DecodeConfig
+        cls,
+        inspection: Inspection,
+        name: str,
+        languages: tuple[str, str],
+        options: DecodeConfig,
+        marks: Marks = NO_MARKS,
+        run: Path | None = None,
     ) -> "BundleInspection":
         values = {field.name: getattr(inspection, field.name) for field in fields(Inspection)}
-        return cls(**values, name=name, languages=languages, options=options)
+        return cls(**values, name=name, languages=languages, options=options, marks=marks, run=run)
 
     def to_html(
         self,
@@ -43,13 +55,15 @@ class BundleInspection(Inspection):
         *,
         layers: Sequence[int] = (),
         checkpoints: Sequence[CheckpointView] | None = None,
+        live: LiveModel | None = None,
     ) -> None:
         """Write one HTML file that shows every quantity and needs no network.
 
         `layers`, counted from 1, are shown in full before the others. `checkpoints` comes from `across_checkpoints`.
-        Raises DragomanError if the file cannot be written.
+        With `live` the page runs the model too. Raises DragomanError if the file cannot be written.
         """
-        write_text_atomically(Path(path), render([self.payload(layers=layers, checkpoints=checkpoints)]))
+        payload = self.payload(layers=layers, checkpoints=checkpoints, live=live)
+        write_text_atomically(Path(path), render([payload], live))
 
     def payload(
         self,
@@ -57,14 +71,17 @@ class BundleInspection(Inspection):
         layers: Sequence[int] = (),
         checkpoints: Sequence[CheckpointView] | None = None,
         sentences: int = 1,
+        live: LiveModel | None = None,
     ) -> Payload:
         """What a page shows of it, which has that many `sentences`."""
         facts, maps = analyse(self, checkpoints)
+        if self.run:
+            facts["film"] = rounded(film(self.run, self, self.options, self.marks, FILM_BYTES // sentences))
         return gather(
             self,
             name=self.name,
             languages=self.languages,
-            byte_budget=free_bytes(max(len(self.source_ids), len(self.target_ids)), sentences),
+            byte_budget=free_bytes(max(len(self.source_ids), len(self.target_ids)), sentences, live),
             layers=layers,
             options=self.options,
             analyses=facts,
@@ -72,10 +89,17 @@ class BundleInspection(Inspection):
         )
 
 
-def write_page(path: Path, inspections: Sequence[BundleInspection], *, layers: Sequence[int] = ()) -> None:
+def write_page(
+    path: Path,
+    inspections: Sequence[BundleInspection],
+    *,
+    layers: Sequence[int] = (),
+    live: LiveModel | None = None,
+) -> None:
     """Write a page of several sentences, one of which it shows at a time. Raises DragomanError if it cannot."""
-    payloads = [inspection.payload(layers=layers, sentences=len(inspections)) for inspection in inspections]
-    write_text_atomically(path, render(payloads))
+    count = len(inspections)
+    payloads = [inspection.payload(layers=layers, sentences=count, live=live) for inspection in inspections]
+    write_text_atomically(path, render(payloads, live))
 
 
 def inspect_bundle(
@@ -92,4 +116,5 @@ def inspect_bundle(
     pair = pairs.choose(to, None, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
     inspection = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
-    return BundleInspection.of(inspection, name, (pair.source, pair.target or "und"), options)
+    languages, run = (pair.source, pair.target or "und"), run_of(bundle.folder, bundle.tokenizer)
+    return BundleInspection.of(inspection, name, languages, options, pair.marks, run)

@@ -9,8 +9,9 @@ import base64
 import html
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -21,12 +22,14 @@ from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
 from dragoman.inspection.payload import Facts, Payload, rounded
 from dragoman.system.pages import fill, labels, script_json, static
+from dragoman.web import engine_script
 
 SCRIPTS = (
     "arrays.js",
     "dom.js",
     "colour.js",
     "matrix.js",
+    "inputs.js",
     "chart.js",
     "equations.js",
     "attention_steps.js",
@@ -39,10 +42,28 @@ SCRIPTS = (
     "attribution.js",
     "stream.js",
     "checkpoints.js",
+    "film.js",
+    "engine.js",
+    "live.js",
+    "switches.js",
     "main.js",
 )
 LANGUAGES = ("en", "ko")
 PACKAGE = "dragoman.inspection"
+
+
+# The page draws by its own scripts and style, and asks for nothing.
+POLICY = "default-src 'none'; script-src 'unsafe-inline'{scripts}; style-src 'unsafe-inline'; img-src data:{rest}"
+
+
+@dataclass(frozen=True)
+class LiveModel:
+    """A model that the page runs, so that its views follow what a reader types."""
+
+    facts: Mapping[str, Any]
+    """What the engine knows of the model (`exporting.page.embedded`); `pair` is the number of the direction."""
+    weights: str
+    """As base64."""
 
 
 def size_limit(tokens: int) -> int:
@@ -50,25 +71,48 @@ def size_limit(tokens: int) -> int:
     return min(14_000_000, max(2_950_000, 120_000 * tokens))
 
 
-def free_bytes(tokens: int, sentences: int = 1) -> int:
-    """The bytes that a page of this number of `sentences` has for one of them, by its tokens on the longer side."""
+def free_bytes(tokens: int, sentences: int = 1, live: LiveModel | None = None) -> int:
+    """The bytes that a page of this number of `sentences` has for one of them, by its tokens on the longer side.
+
+    A page that runs the model has what shows before the model is ready; the rest it computes.
+    """
+    if live:
+        return (400_000 + len(live.weights) // 20) * max(tokens, 24) // 24 // sentences
     size = min(size_limit(tokens), size_limit(sys.maxsize) // sentences)
     return size - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
 
 
-def render(payloads: Sequence[Payload]) -> str:
+def render(payloads: Sequence[Payload], live: LiveModel | None = None) -> str:
     """The whole page, of one sentence or more."""
     facts, parts = payloads[0].facts, _static()
     model = facts["model"]["name"]
     values = {
+        "policy": _policy(live),
         "title": html.escape(f"{facts['source'][:80]} · {model}", quote=True),
         "style": parts["style.css"],
         "payload": script_json([payload.facts for payload in payloads]),
         "texts": script_json(_texts()),
         "blob": " ".join(base64.b64encode(payload.blob).decode("ascii") for payload in payloads),
+        "engine": _engine(live) if live else "",
         "script": "\n".join(parts[script] for script in SCRIPTS),
+        "weights": f'<script type="application/octet-stream" id="weights">{live.weights}</script>\n' if live else "",
     }
     return fill(parts["template.html"], values)
+
+
+def _policy(live: LiveModel | None) -> str:
+    """Besides the scripts: WebAssembly and a worker where the page runs the model, and nothing over a network."""
+    return (
+        POLICY.format(scripts=" 'wasm-unsafe-eval'", rest="; worker-src blob:")
+        if live
+        else POLICY.format(scripts="", rest="")
+    )
+
+
+def _engine(live: LiveModel) -> str:
+    """Engine and facts; the weights come after all scripts, so that a file that was cut still draws."""
+    facts = f'<script type="application/json" id="model">{script_json(live.facts)}</script>\n'
+    return f'{facts}<script id="engine">{engine_script(watched=True)}</script>\n'
 
 
 def _static() -> dict[str, str]:

@@ -69,6 +69,7 @@ def gather(
         "translation": inspection.text,
         "forced": inspection.tree is None,
         "pieces": inspection.pieces,
+        "ids": {"source": inspection.source_ids, "target": inspection.target_ids},
         "predictions": [{"candidates": pieces, "chosen": chosen} for pieces, chosen in top],
         "beam": _beam(inspection, options or DecodeConfig()),
         "padding": PADDING,

@@ -7,6 +7,6 @@ differs in its numbers alone, or the most similar ones.
     store        units in a database of SQLite; `Memory` is one pair of languages of it
 """
 
-from dragoman.memory.store import Contents, Memory, MemoryMatch, MemoryUnit, contents
+from dragoman.memory.store import Contents, Memory, MemoryMatch, MemoryUnit, contents, existing_memory
 
-__all__ = ["Contents", "Memory", "MemoryMatch", "MemoryUnit", "contents"]
+__all__ = ["Contents", "Memory", "MemoryMatch", "MemoryUnit", "contents", "existing_memory"]

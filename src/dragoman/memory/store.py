@@ -15,9 +15,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 
-from dragoman.errors import ConfigError, DataError, DragomanError
+from dragoman.errors import ConfigError, DataError, DragomanError, checked_path
 from dragoman.memory.keys import NUMBER, key_of, similarity, tokens_of, with_numbers_of, without_numbers
 from dragoman.text.words.language import primary_language
 
@@ -213,6 +214,14 @@ class Contents:
     first: str
     """When the oldest unit was added (ISO 8601, UTC)."""
     last: str
+
+
+def existing_memory(path: str | PathLike[str]) -> Path:
+    """The path of a memory, whatever its format. Raises ConfigError for a missing file."""
+    path = checked_path("memory", path)
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file; give a memory: .db, .tmx, .tsv, .po or .xliff")
+    return path
 
 
 def contents(path: Path) -> list[Contents]:

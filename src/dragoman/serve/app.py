@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,7 +12,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dragoman.errors import DragomanError
 from dragoman.serve import page
@@ -73,10 +71,7 @@ def make_app(
     _add_errors(app)
     _add_operations(app, service)
     uploads = dict.fromkeys(UPLOADS, documents.store.limits.bytes + FIELD_BYTES)
-    guard = Guard(app, service.on_request, public, service.limits.body_bytes, uploads, lambda: service.draining)
-    proxied: Any = ProxyHeadersMiddleware  # whose types of ASGI are uvicorn's own
-    app_behind: ASGIApp = proxied(guard, list(public.proxies)) if public.proxies else guard
-    return app_behind
+    return Guard(app, service.on_request, public, service.limits.body_bytes, uploads, lambda: service.draining)
 
 
 def _lifespan(

@@ -33,6 +33,9 @@ HEADERS = {
 }
 
 
+REDIRECTS = (301, 302, 303, 307, 308)
+
+
 class _BodyTooLarge(Exception):
     """Ends the reading of a body."""
 
@@ -61,12 +64,12 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        scope, headers = self._inside(scope), Headers(scope=scope)
+        scope, headers = self._inside(self.public.client(scope)), Headers(scope=scope)
         most = self.uploads.get(scope["path"], self.body_bytes)
-        exchange = _Exchange(scope, receive, send, most, self.public.permissions(headers))
+        exchange = _Exchange(scope, receive, send, most, self.public)
         record = exchange.record
         scope.setdefault("state", {}).update(request_id=record.id, record=record)
-        refusal = self._refusal(scope["method"], headers, most)
+        refusal = self._refusal(scope["method"], scope["path"], headers, most)
         preflight = self.public.preflight(scope["method"], headers)
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server, which has its own, sends no body
@@ -76,7 +79,9 @@ class Guard:
             elif preflight:
                 await exchange.send_all(Response(status_code=204, headers=preflight))
             elif self.public.root and scope["path"] == self.public.root and scope["method"] == "GET":
-                await exchange.send_all(Response(status_code=308, headers={"Location": f"{self.public.root}/"}))
+                query = scope["query_string"].decode("latin-1")
+                location = self.public.redirected(f"/?{query}" if query else "/")
+                await exchange.send_all(Response(status_code=308, headers={"Location": location}))
             else:
                 with recorded(record):
                     await self.app(scope, exchange.receive, exchange.send)
@@ -98,12 +103,12 @@ class Guard:
         path = self.public.without_root(scope["path"])
         return scope if path == scope["path"] else {**scope, "path": path, "raw_path": quote(path).encode()}
 
-    def _refusal(self, method: str, headers: Headers, most: int) -> Problem | None:
+    def _refusal(self, method: str, path: str, headers: Headers, most: int) -> Problem | None:
         host = headers.get("host", "")
         if not _is_allowed(host, self.public.hosts):
             detail = f"host {host!r:.80} is not served here; `dragoman serve --allow-host NAME` allows it"
             return Problem(400, "host", "The host is not served here", detail)
-        if foreign := self.public.refusal(method, headers):
+        if foreign := self.public.refusal(method, path, headers):
             return foreign
         if method not in SAFE and self.draining():
             return Problem(
@@ -122,11 +127,12 @@ class Guard:
 class _Exchange:
     """One request and its answer: counts the bytes that come, adds headers to what goes."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most: int, permissions: Mapping[str, str]) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, most: int, public: PublicAddress) -> None:
         self.scope, self._receive, self._send, self._left = scope, receive, send, most
-        self._permissions = permissions
+        headers = Headers(scope=scope)
+        self._public, self._permissions = public, public.permissions(headers)
         self.status, self.too_large = 0, False
-        trace = Headers(scope=scope).get("traceparent", "")
+        trace = headers.get("traceparent", "")
         self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
 
     async def receive(self) -> Message:
@@ -142,6 +148,9 @@ class _Exchange:
         """Send on; what the application makes of a body that is too large is not its answer."""
         if self.too_large and not self.status:
             return
+        if message["type"] == "http.response.start" and message["status"] in REDIRECTS:
+            headers = MutableHeaders(scope=message)  # of the router, which knows no path of a proxy
+            headers["Location"] = self._public.redirected(headers["Location"])
         await self._forward(message)
 
     async def answer(self, problem: Problem) -> None:

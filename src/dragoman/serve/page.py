@@ -15,10 +15,11 @@ from importlib.util import find_spec
 
 from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
-from dragoman.serve.http.access import needs_key
-from dragoman.serve.http.call import browser_of, new_browser, service_of
+from dragoman.serve.http.access import named_models, needs_key
+from dragoman.serve.http.call import ServiceCall, browser_of, new_browser, service_of
+from dragoman.serve.http.problems import Problem
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.text.words.language import primary_language
 
@@ -70,6 +71,26 @@ async def asset(request: Request, version: str, name: str) -> Response:
     if stored is None:
         raise HTTPException(404)
     return _sent(request, stored, FOR_EVER if version == _version() else ASK_AGAIN, {})
+
+
+@router.api_route("/translator/{name}", methods=["GET", "HEAD"])
+@router.api_route("/translator/", methods=["GET", "HEAD"])
+async def translator(request: Request, name: str = "") -> Response:
+    """The translator that runs in a browser and can be installed there, where no key is needed, and its `worker.js`."""
+    service = service_of(request)
+    if name not in ("", "worker.js"):
+        raise HTTPException(404)
+    if await needs_key(service):
+        raise Problem(
+            403, "forbidden", "It has the model inside", "the service needs a key: fetch the file, /v1/translator"
+        )
+    call = ServiceCall(request, service)
+    path = await call.run(service.html_files.site, named_models(call, []))
+    if name:  # what a service worker may fetch is in its own policy
+        headers = {POLICY: "default-src 'none'; connect-src 'self'", "Cache-Control": ASK_AGAIN}
+        return FileResponse(path.with_name(name), media_type="text/javascript", headers=headers)
+    # Besides this, the page has a policy inside.
+    return FileResponse(path, media_type="text/html", headers={POLICY: SEALED, "Cache-Control": ASK_AGAIN})
 
 
 def _features(request: Request) -> tuple[str, ...]:

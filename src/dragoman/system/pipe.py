@@ -19,6 +19,8 @@ T = TypeVar("T")
 # processors are busy, each of them gives a thread that reads a turn.
 PAUSE, LOOKS = 0.02, 5
 _BLOCK = 1 << 16
+# Bytes of a line; a file without line ends would otherwise be read until memory ends.
+LONGEST_LINE = 1 << 26
 
 
 class PipeLines(Iterator[bytes]):
@@ -50,11 +52,14 @@ class PipeLines(Iterator[bytes]):
     def _read(self) -> None:
         block = os.read(self.descriptor, _BLOCK)
         self._ended = not block
-        self._rest += block
-        *lines, rest = self._rest.split(b"\n")
-        if lines:
+        head, *following = block.split(b"\n")
+        self._rest += head
+        if following:
+            *lines, rest = self._rest, *following
             self._lines = [bytes(line) + b"\n" for line in reversed(lines)]
-            self._rest = rest
+            self._rest = bytearray(rest)
+        elif len(self._rest) > LONGEST_LINE:  # the reader refuses it
+            self._lines, self._rest = [bytes(self._rest)], bytearray()
 
 
 def pipe_lines(file: object) -> PipeLines | None:
@@ -70,11 +75,16 @@ def pipe_lines(file: object) -> PipeLines | None:
 
 
 class ReadAhead(Iterator[T], Generic[T]):
-    """The items of an iterator, each read in a thread when it is wanted, never before."""
+    """The items of an iterator, each read in a thread when it is wanted, never before.
 
-    def __init__(self, items: Iterable[T]) -> None:
-        self._items, self._turn = iter(items), threading.Condition()
+    After `close`, and after the item that is awaited then, `finish` is called.
+    """
+
+    def __init__(self, items: Iterable[T], finish: Callable[[], None]) -> None:
+        self._items, self._finish, self._turn = iter(items), finish, threading.Condition()
         self._come, self._wanted, self._closed = list[T](), False, False
+        self._left = False
+        """Whether it was closed while the thread awaited an item."""
         self._end: BaseException | None = None
         """What ended the iterator."""
         run = contextvars.copy_context().run
@@ -102,10 +112,14 @@ class ReadAhead(Iterator[T], Generic[T]):
             return not (self._come or self._end)
 
     def close(self) -> None:
-        """Read no more."""
+        """Read no more. The thread has ended then, unless it awaits an item: it cannot be woken, and ends after it."""
         with self._turn:
             self._closed = True
+            self._left = self._wanted and not self._end
             self._turn.notify_all()
+        if not self._left and not sys.is_finalizing():  # when Python ends, threads stand still
+            self._thread.join()
+            self._finish()
 
     def _want(self) -> None:
         if not self._come and not self._end and not self._wanted:
@@ -113,6 +127,11 @@ class ReadAhead(Iterator[T], Generic[T]):
             self._turn.notify_all()
 
     def _read(self) -> None:
+        self._read_all()
+        if self._left:
+            self._finish()
+
+    def _read_all(self) -> None:
         end: BaseException | None = None
         while end is None:
             with self._turn:
@@ -131,12 +150,27 @@ class ReadAhead(Iterator[T], Generic[T]):
 
 
 @contextmanager
-def read_ahead(items: Iterable[T], threaded: bool) -> Generator[tuple[Iterable[T], Callable[[], bool]], None, None]:
-    """The items, and whether the next has to be awaited, which only a thread that reads them knows."""
+def read_ahead(
+    items: Iterable[T], source: object, threaded: bool
+) -> Generator[tuple[Iterable[T], Callable[[], bool]], None, None]:
+    """The items, and whether the next has to be awaited, which only a thread that reads them knows.
+
+    At the end a generator is closed that the items are made by, and that of the `source` which they are read from: what
+    it has open is not held until it is collected. Other iterators, such as a file, stay where they are.
+    """
+
+    def finish() -> None:
+        for generator in (items, source):
+            if isinstance(generator, Generator):
+                generator.close()
+
     if not threaded:
-        yield items, lambda: False
+        try:
+            yield items, lambda: False
+        finally:
+            finish()
         return
-    ahead = ReadAhead(items)
+    ahead = ReadAhead(items, finish)
     try:
         yield ahead, ahead.waits
     finally:

@@ -1,5 +1,7 @@
 """Settings of a process (memory, kernel caches, signals), for programs to call, never for a library constructor.
 
+And `output_of`, what another process prints: one that ends with this process, and with the work that it is for.
+
 The command line and `dragoman.train` call these functions. A program that uses dragoman as a library keeps its settings
 unless it calls them itself. Importing this module changes nothing.
 """
@@ -8,10 +10,13 @@ import ctypes
 import os
 import platform
 import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
@@ -28,6 +33,60 @@ M_ARENA_MAX = -8
 MIN_WIDTH_FOR_KERNEL_LIMIT = 256
 # Capacity of the caches of compiled matrix products in oneDNN and in PyTorch; by default 1,024 each.
 KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
+
+# Seconds between two looks at whether the work is still wanted for which a process runs.
+LOOK = 0.2
+_check: ContextVar[Callable[[], None]] = ContextVar("check", default=lambda: None)
+
+
+@contextmanager
+def checked_by(check: Callable[[], None]) -> Iterator[None]:
+    """Within the block `output_of` calls `check` while it waits; what that raises ends the process."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def output_of(command: Sequence[str], seconds: float, environment: Mapping[str, str]) -> bytes:
+    """What a process prints that takes `seconds` at most, and calls `end_with_parent` first.
+
+    It never outlives the call: neither an error here nor the end of this process, however it comes, which closes the
+    pipe that it watches. Raises OSError, subprocess.TimeoutExpired, and what the check of `checked_by` raises.
+    """
+    end, (watched, ours) = time.monotonic() + seconds, os.pipe()
+    try:
+        try:
+            process = subprocess.Popen(
+                command, env=dict(environment), stdin=watched, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        finally:
+            os.close(watched)
+        with process:
+            try:
+                while True:
+                    _check.get()()
+                    try:
+                        return process.communicate(timeout=min(LOOK, max(0.0, end - time.monotonic())))[0]
+                    except subprocess.TimeoutExpired:
+                        if time.monotonic() >= end:
+                            raise
+            finally:
+                process.kill()  # no effect on one that has ended
+    finally:
+        os.close(ours)
+
+
+def end_with_parent() -> None:
+    """From now on this process ends when the one that has started it does; its standard input is the sign."""
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def retain_freed_memory(threads: int) -> None:

@@ -42,6 +42,7 @@ from dragoman.training.resume.checkpoint import (
     state_of,
     what_is_kept,
 )
+from dragoman.training.resume.snapshots import Snapshots
 from dragoman.training.resume.triggers import Triggers
 from dragoman.training.resume.validation import BestTracker, validation_loss
 from dragoman.training.update.device_step import DeviceStep, suits_the_device
@@ -93,6 +94,7 @@ class Trainer:
         # What is validated and ends in the bundle: the model itself, or a full one next to what is being trained.
         self.final = copy.deepcopy(self.model) if apart and group.is_main else self.model
         self.load_final = partial(load_parameters, self.final)
+        self.snapshots = Snapshots(folder.parent, config, self.final)
         if train.lora_rank:  # from here on the model's parameters are A and B
             attach(self.model, train)
             self.load_final = partial(load_merged, self.final, self.model, scale=train.lora_scale)
@@ -125,6 +127,8 @@ class Trainer:
         progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.group, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = self.triggers.saved = progress.seconds
+        if self.group.is_main:
+            self.snapshots.drop_after(step)
         self.stream.batch_tokens = progress.batch_tokens
         if progress.in_rows == self.stream.in_rows:
             self.updates.load_state_dict(progress.position)
@@ -172,11 +176,14 @@ class Trainer:
         self.started = time.monotonic()
         self.model.train()
         self.prepare()
+        if not self.step:
+            self._snapshot()
         self.meter.start(self.seconds)
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
                 with self.group.raise_if_lost(f"step {self.step + 1:,}"):
                     before, stop = self.clock, self._update(stopped)
+                    self._snapshot()
                     event = self.triggers.after(self.step, before, self.clock, ends=bool(self._end()))
                     if event == "checkpoint":
                         self._save()
@@ -381,6 +388,13 @@ class Trainer:
             run = self.model, self.optimizer, keep, self.group, self.mean, self.run_files
             save_checkpoint(self.folder, progress, *run)
         self.triggers.saved = self.clock
+
+    def _snapshot(self) -> None:
+        """A snapshot of the weights, if one is due after this step. It draws no random number."""
+        if self.snapshots.is_due(self.step):
+            weights = gather_full_state(evaluation_weights(self.model, self.mean), self.group)
+            if self.group.is_main:
+                self.snapshots.save(self.step, weights)
 
     def _wait_for_disk(self) -> None:
         """Until the last checkpoint is written, where it is written while training continues."""

@@ -1,7 +1,8 @@
 """The engine in JavaScript that runs in a page: translation without a network, a service or an installation.
 
-`engine/` has modules that share one scope, in the order of `SCRIPTS`; they need no DOM. `kernels.c` is compiled to
-WebAssembly by `make kernels`, and what came of it is checked in as `kernels.wasm`.
+`engine/` has modules that share one scope, in the order of `SCRIPTS`; they need no DOM. `look/` watches and changes
+them from outside. `kernels.c` is compiled to WebAssembly by `make kernels`, and what came of it is checked in as
+`kernels.wasm`.
 """
 
 import base64
@@ -23,15 +24,19 @@ SCRIPTS = (
     "network.js",
     "search.js",
     "direction.js",
+    "checks.js",
     "glossary.js",
     "worker.js",
 )
+# Modules that watch the engine and change parts of it, for the page of `look`.
+LOOK = ("watch.js", "surgery.js", "tree.js", "roles.js", "gather.js", "attribution.js", "inside.js")
 PACKAGE = "dragoman.web"
 
 
 @cache
-def engine_script() -> str:
-    """The whole engine as one script, which runs in a worker, in a page and in Node."""
+def engine_script(*, watched: bool = False) -> str:
+    """The whole engine as one script, which runs in a worker, in a page and in Node; `watched`: with `LOOK`."""
     code = base64.b64encode(files(PACKAGE).joinpath("kernels.wasm").read_bytes()).decode()
-    scripts = [static(PACKAGE, f"engine/{name}").replace('"use strict";\n', "", 1) for name in SCRIPTS]
+    names = [f"engine/{name}" for name in SCRIPTS] + [f"look/{name}" for name in LOOK if watched]
+    scripts = [static(PACKAGE, name).replace('"use strict";\n', "", 1) for name in names]
     return "\n".join(['"use strict";', *scripts, f'const KERNELS = "{code}";\n'])

@@ -39,6 +39,11 @@ def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[
         ("이백만 명이 두 번, 열두 시에", {2_000_000, 2, 12}),
         ("천 명", {1000}),
         ("오억 원과 삼일", {500_000_000, 3}),
+        ("three million and five million copies", {3_000_000, 5_000_000}),
+        ("two hundred thousand and three hundred thousand", {200_000, 300_000}),
+        ("one millionth", {1_000_000}),
+        ("아홉시반, 사륜구동, 십일번, 십일만원", {9, 30, 4, 11, 110_000}),
+        ("십일 동안", {11, 10}),
     ],
 )
 def test_numbers_in_words_are_read(text: str, values: set[int]) -> None:

@@ -1,10 +1,13 @@
 """What the model sees of a line, and what of it is copied, on the way of every line."""
 
+import unicodedata
+
 import pytest
 
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.placeholders import copied
 from dragoman.control.placeholders.copied import Reader
+from dragoman.control.search.sentences import Line
 from dragoman.errors import ConfigError
 from dragoman.text.terms.protect import Placeholder
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
@@ -180,4 +183,40 @@ def test_long_lines_take_linear_time() -> None:
     spans = [Placeholder(11 * n, 11 * n + 10, "identifier", text[11 * n : 11 * n + 10]) for n in range(4000)]
     names = copied._Names(text)
     assert names.in_place(text, spans).startswith("X1 X2 ")
-    assert len(names.names) == 40
+    assert len(names.names) == copied.MOST_NAMES
+
+
+def test_a_text_is_in_capitals_only_where_its_language_has_them(tokenizer: Tokenizer) -> None:
+    translator = Translator(tokenizer, FakeEngine(), DecodeConfig(), language="ko", target_language="en")
+    line = Line("EU는 NATO에 12를 냈다")
+    translator._reader.prepare(line, translator.options)
+    assert line.text == "EU는 NATO에 12를 냈다"
+    assert not line.in_capitals
+
+
+def test_more_names_than_fit_and_names_with_a_prefix_have_to_come_back(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copied, "MOST_NAMES", 2)
+    line = Line("open Ada and Bob and Cid and Dan")
+    echo(tokenizer)._reader.prepare(line, DecodeConfig(keep=("Ada", "Bob", "Cid", "Dan")))
+    assert line.text == "open X1 and X2 and Cid and Dan"
+    assert {"Cid", "Dan"} <= set(line.literals)
+    line = Line("open Ada", target_prefix="save")
+    echo(tokenizer)._reader.prepare(line, DecodeConfig(keep=("Ada",)))
+    assert (line.text, line.literals) == ("open Ada", ("Ada",))
+
+
+def test_a_long_list_of_names_is_one_name(tokenizer: Tokenizer) -> None:
+    names = [f"Zor{letter}" for letter in "ABCDEF"]
+    assert seen(echo(tokenizer, keep=names), f"open {', '.join(names)} please") == ["open X1 please"]
+    assert seen(echo(tokenizer, keep=names), f"open {names[0]}, {names[1]} please") == ["open X1, X2 please"]
+    assert echo(tokenizer, keep=names).translate(f"open {', '.join(names)} please").text.count(", ") == len(names) - 1
+
+
+def test_names_are_the_same_in_letters_and_in_composed_characters(tokenizer: Tokenizer) -> None:
+    for form, other in ("NFC", "NFD"), ("NFD", "NFC"):
+        line = f"open {unicodedata.normalize(form, 'Café 홍길동')} please"
+        translator = echo(tokenizer, keep=[unicodedata.normalize(other, "Café"), unicodedata.normalize(other, "/홍./")])
+        [text] = seen(translator, line)
+        assert text.startswith("open X1 X2"), text

@@ -167,9 +167,9 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
 @pytest.mark.parametrize(
     ("source", "text", "says"),
     [
-        ("tap “{button}.”", "“{button}.”on}.”", "leaves next to them }"),
-        ("Press {{shortcut}} now", "{{shortcut}}} now", "leaves next to them }"),
-        ("Press {{shortcut}} now", "{{shortcut}}cut now", "leaves next to them cut"),
+        ("tap “{button}.”", "“{button}.”on}.”", "has stray characters next to placeholders: }"),
+        ("Press {{shortcut}} now", "{{shortcut}}} now", "has stray characters next to placeholders: }"),
+        ("Press {{shortcut}} now", "{{shortcut}}cut now", "has stray characters next to placeholders: cut"),
         ("Press {name}", "", "lacks {name}"),
         ("Press {name}", "{name} {name}", "adds {name}"),
         ("Press {a  b: c}", "Press {a b: c}", "lacks"),
@@ -179,7 +179,7 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
         ("<b>dog</b>", "</b>dog<b>", "not nested"),
         ("Hi {{#if a}}{{a}}{{/if}}", "{{/if}} {{a}} {{#if a}}", "another order"),
         ("{{ a }} has {% if x %}one{% endif %}", "{% if x %}{{ a }}{% endif %}", "another order"),
-        ("%#@files@ in %@", "%#@files@ %@@", "leaves next to them @"),
+        ("%#@files@ in %@", "%#@files@ %@@", "has stray characters next to placeholders: @"),
     ],
 )
 def test_what_is_broken_is_reported(source: str, text: str, says: str) -> None:

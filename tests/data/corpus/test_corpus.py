@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -366,3 +367,15 @@ def test_the_expected_number_of_pairs_is_right_from_the_first_block_on(tmp_path:
         pairs += len(block)
         assert reading.expected(pairs) == 10_000
     assert pairs == 10_000
+
+
+@pytest.mark.parametrize("packing", PACKED, ids=["plain", "gz", "zst"])
+def test_a_line_that_is_too_long_for_a_line_is_refused(
+    tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as /dev/zero: it is not read to its end."""
+    monkeypatch.setattr("dragoman.data.corpus.corpus.LONGEST_LINE", 1 << 20)
+    corpus = one_file(tmp_path, f"a.tsv{packing}", PACKED[packing](b"a\tb\n" + b"x" * (1 << 20) + b"\n"))
+    assert len(list(zip(range(1), read_pairs(corpus), strict=False))) == 1
+    corpus = one_file(tmp_path, f"a.tsv{packing}", PACKED[packing](b"a\tb\n" + b"x" * (3 << 20)))
+    assert re.match(r"a\.tsv\S*:2: the line has more than 1 MiB; ", refusal(corpus))

@@ -153,13 +153,10 @@ def test_a_truncated_file_and_another_one_are_refused_in_a_line(tmp_path: Path) 
 def test_what_unpacks_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed, or prints nothing, is one line."""
     path = manual(tmp_path)
-
-    def run(command: list[str], **settings: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.CompletedProcess(command, -9, b"", b"")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(DataError, match="too much memory"):
-        opened(path)
+    for program in ("import os; os.kill(os.getpid(), 9)", "pass"):
+        monkeypatch.setattr(module, "_PROGRAM", program)
+        with pytest.raises(DataError, match="too much memory"):
+            opened(path)
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

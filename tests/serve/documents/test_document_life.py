@@ -1,6 +1,7 @@
 """Documents while the service is busy, stops or is killed: turns, deletion, what survives, what expires."""
 
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +194,33 @@ def test_at_the_end_documents_wait_for_the_next_service(tmp_path: Path):
     service = started()
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         until(lambda: client.get(where).json()["state"] == "done")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")
+def test_the_process_that_reads_a_pdf_ends_with_its_document_and_with_the_service(tmp_path: Path, monkeypatch):
+    path = tmp_path / "pids"
+    monkeypatch.setattr(
+        "dragoman.documents.office.pdf._PROGRAM",
+        f"import os, time; open({str(path)!r}, 'a').write(f'{{os.getpid()}}\\n'); time.sleep(300)",
+    )
+
+    def runs(pid: str) -> bool:
+        status = Path(f"/proc/{pid}/stat")
+        return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+    def pids() -> list[str]:
+        return path.read_text().splitlines() if path.exists() else []
+
+    service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path / "state"))
+    with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
+        where = upload(client, "%PDF-1.4\n", "a.pdf")
+        until(lambda: len(pids()) == 1)
+        assert runs(pids()[0])
+        assert client.delete(where).status_code == 204
+        until(lambda: not runs(pids()[0]))
+        upload(client, "%PDF-1.4\n", "b.pdf")
+        until(lambda: len(pids()) == 2)
+    assert not runs(pids()[1])
 
 
 def test_without_a_state_folder_nothing_is_left(tmp_path: Path, monkeypatch):

@@ -72,6 +72,7 @@ def test_without_a_folder_nothing_stays(tmp_path):
     [
         ("nonsense", "--database: not a URL"),
         ("oracle9://x/y", "no such kind of database"),
+        ("mysql://x/y", "no such kind of database; postgresql"),
         (
             "postgresql://me:secret@127.0.0.1:1/x",
             r"postgresql\+psycopg://me:\*\*\*@127.0.0.1:1/x: the database does not",

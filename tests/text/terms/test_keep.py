@@ -1,5 +1,6 @@
 """What a user keeps: texts and expressions are found; a bad one is refused, a slow one stopped."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,12 @@ def test_a_file_has_one_entry_a_line_and_an_error_names_the_line(tmp_path: Path)
     path.write_text("Contoso\n/(/\n", "utf-8")
     with pytest.raises(ConfigError, match=r"keep\.txt:2: /\(/: .*correct"):
         read_keep([str(path)])
+
+
+def test_letters_are_compared_composed_and_found_as_they_are_written() -> None:
+    decomposed = unicodedata.normalize("NFD", "Über 홍길동님과 Café")
+    assert kept(decomposed, "홍길동님과", "Café") == [
+        unicodedata.normalize("NFD", name) for name in ("홍길동님과", "Café")
+    ]
+    assert kept(decomposed, "/[가-힣]+/") == [unicodedata.normalize("NFD", "홍길동님과")]
+    assert kept("Über Café", unicodedata.normalize("NFD", "Café")) == ["Café"]

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.text.terms.protect import PATTERNS, find_placeholders
+from dragoman.text.terms.protect import LEARNED, PATTERNS, find_placeholders
 
 FOUND = {
     "printf": ["%s", "%1$d", "%(name)s", "%5.2f", "%-10s", "%lu",
@@ -131,3 +131,43 @@ def test_no_pattern_takes_more_than_linear_time(name: str) -> None:
         for text in (one * (10_000 // len(one)), one[:2] * 5_000, one[:-1] + "a" * 10_000, one[:2] + " " * 10_000):
             find_placeholders(text, [name])
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("MP3s, B-52s and SHA256s of 1990s", ["MP3", "B-52", "SHA256"]),
+        ("a COVID-19-related GPT-4-based b4-prep-managed thing", ["COVID-19", "GPT-4", "b4-prep"]),
+        ("9billion people, 20minutes, 0=off, a 3-D film", []),
+        ("9f86d081884c7d65s dGhpcw9s", ["9f86d081884c7d65s", "dGhpcw9s"]),
+    ],
+)
+def test_an_identifier_has_neither_the_end_of_a_plural_nor_that_of_an_adjective(text: str, names: list[str]) -> None:
+    assert [placeholder.text for placeholder in find_placeholders(text)] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "is_variable"),
+    [
+        ("The page $1 was deleted.", True),
+        ("$1 페이지를 삭제했습니다.", True),
+        ("사용 가능한 값: $1", True),
+        ("Copy $1 and pay for $2.", True),
+        ("It costs $1.", False),
+        ("Coffee for $1", False),
+        ("$1 or $20", False),
+        ("$1짜리 커피", False),
+    ],
+)
+def test_the_first_variable_alone_is_a_price_where_money_is_spoken_of(text: str, is_variable: bool) -> None:
+    assert ("$1" in [placeholder.text for placeholder in find_placeholders(text)]) == is_variable
+    learned = [placeholder.text for placeholder in find_placeholders(text, LEARNED)]
+    assert "$1" in learned  # what models learn from stays
+
+
+def test_many_literals_cost_a_look_where_a_text_has_none_of_them() -> None:
+    names = [f"Name{number}" for number in range(400)]
+    assert [placeholder.text for placeholder in find_placeholders("a Name7 and Name70", (), names)] == [
+        "Name7",
+        "Name70",
+    ]

@@ -1,6 +1,7 @@
 """Bilingual documents give the pairs that they hold, one per line."""
 
 import gzip
+import json
 import sys
 import tracemalloc
 from pathlib import Path
@@ -48,6 +49,54 @@ def test_pairs_of_memories_and_po_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no pair of ja and ko"):
         convert_data(files[:1], tmp_path / "c.tsv", source="ja", target="ko")
     assert not (tmp_path / "c.tsv").exists()
+
+
+TS = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="ko_KR" sourcelanguage="en">
+<context><name>Window</name>
+<message><source>&amp;Open a
+ file</source><translation>파일 열기(&amp;O)</translation></message>
+<message><source>Close</source><translation type="unfinished">닫기</translation></message>
+<message><source>Save</source><translation type="unfinished"></translation></message>
+<message><source>Old</source><translation type="vanished">옛것</translation></message>
+<message numerus="yes"><source>%n file(s)</source>
+<translation><numerusform>파일 %n개</numerusform></translation></message>
+</context>
+</TS>
+"""
+XCSTRINGS = {
+    "sourceLanguage": "en",
+    "strings": {
+        "Hello": {"localizations": {"ko": {"stringUnit": {"state": "translated", "value": "안녕하세요"}}}},
+        "Bye": {"localizations": {"ko": {"stringUnit": {"state": "needs_review", "value": "잘 가요"}}}},
+        "New": {"localizations": {"ko": {"stringUnit": {"state": "new", "value": ""}}}},
+        "key": {
+            "localizations": {
+                "en": {"stringUnit": {"state": "translated", "value": "Text of a key"}},
+                "ko": {"stringUnit": {"state": "translated", "value": "키의 글"}},
+                "de": {"stringUnit": {"state": "translated", "value": "Text eines Schlüssels"}},
+            }
+        },
+        "none": {},
+    },
+    "version": "1.0",
+}
+
+
+def test_finished_pairs_of_catalogues(tmp_path: Path) -> None:
+    (tmp_path / "a.ts").write_text(TS, encoding="utf-8")
+    (tmp_path / "b.xcstrings").write_text(json.dumps(XCSTRINGS), encoding="utf-8")
+    output = tmp_path / "pairs.tsv"
+    files = [tmp_path / "a.ts", tmp_path / "b.xcstrings"]
+    result = convert_data(files, output, source="en", target="ko")
+    assert output.read_text("utf-8").splitlines() == [
+        "Open a file\t파일 열기", "%n file(s)\t파일 %n개", "Hello\t안녕하세요", "Text of a key\t키의 글"
+    ]  # fmt: skip
+    assert list(result.files.values()) == [2, 2]
+    with pytest.raises(DataError, match="no pair of en and de"):  # its translations are Korean
+        convert_data(files[:1], tmp_path / "c.tsv", source="en", target="de")
+    assert convert_data(files[1:], tmp_path / "c.tsv", source="en", target="de").pairs == 1
 
 
 def test_lines_of_units_are_kept(tmp_path: Path) -> None:

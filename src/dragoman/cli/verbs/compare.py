@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dragoman.cli.shared.arguments import Json, app
+from dragoman.cli.shared.arguments import Json, app, split_keys
 from dragoman.cli.shared.console import print_json, print_table, say
 from dragoman.errors import Interrupted
 
@@ -18,8 +18,11 @@ COLUMNS = ("system", "architecture", "M params", "updates", "minutes", "operatio
 @app.command()
 def compare(
     runs: Annotated[
-        list[Path],
-        typer.Argument(help="Configurations, or folders of finished runs; the first is the baseline.", metavar="RUN"),
+        list[str],
+        typer.Argument(
+            help="Configurations, or folders of finished runs; the first is the baseline. Keys are for all of them.",
+            metavar="RUN|KEY=VALUE",
+        ),
     ],
     equal: Annotated[
         Literal["flops", "minutes", "updates", "parameters"] | None,
@@ -38,11 +41,14 @@ def compare(
     from dragoman.system.pages import refuse_other_file
     from dragoman.workflows.compare.compare import compare_runs
 
+    paths, overrides = split_keys(runs)
     refuse_other_file(page)
     refuse_unwritable_file(page)
     try:
         with Display() as display:
-            result = compare_runs(runs, equal=equal, page=page, tokenize=tokenize, listeners=[display])
+            result = compare_runs(
+                paths, overrides=overrides, equal=equal, page=page, tokenize=tokenize, listeners=[display]
+            )
     except Interrupted as stopped:
         raise Interrupted(str(stopped).replace("continue with --resume", "the same command continues")) from None
     if as_json:

@@ -87,13 +87,22 @@ def clean(
     rest: TargetAndKeys = None,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes; none changes the result.")] = 1,
     ray: Annotated[bool, typer.Option("--ray", help="Run the rules under Ray Data, on the cluster it finds.")] = False,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help="A model of each direction: pairs on which they disagree are removed too."),
+    ] = None,
+    disagreement: Annotated[
+        float | None,
+        typer.Option(min=0, help="With -m: the largest score that stays, in nats per token; 4 unless given."),
+    ] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Remove the pairs of a corpus that break a rule.
 
     The rules and thresholds are [data.clean] of the configuration. Cleaned files have the names of the given ones;
-    rejects.jsonl has what was removed, with line and reasons.
+    rejects.jsonl has what was removed, with line and reasons. With -m for a model of each direction, pairs whose sides
+    they do not expect of each other go too (dual conditional cross-entropy).
     """
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import percent, shown
@@ -101,6 +110,9 @@ def clean(
     from dragoman.workflows.data.clean import clean_data
 
     target, keys = _target_and_keys(rest)
+    if disagreement is not None and not models:
+        raise ConfigError("--disagreement: is about models; give one of each direction with -m")
+    limit = {} if disagreement is None else {"disagreement": disagreement}
     with sigterm_interrupts(), Display() as display:
         result = clean_data(
             load_config(config, keys),
@@ -110,7 +122,9 @@ def clean(
             workers=workers,
             ray=ray,
             force=force,
+            models=models or (),
             listeners=[display],
+            **limit,
         )
     if as_json:
         print_json({"schema": "dragoman.data.clean/1", **facts_of(result)})
@@ -118,6 +132,9 @@ def clean(
         say(f"{'read':14} {result.pairs:>12,}")
         for rule, count in result.removed.items():
             say(f"  {rule:12} {count:>12,}  {percent(count / result.pairs):>7}")
+        if result.disagreement:
+            shares = (f"{share} %: {score}" for share, score in result.disagreement.items())
+            say(f"  scores of the models, percentiles: {', '.join(shares)}")
         removed = result.pairs - result.pairs_kept
         for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
@@ -194,7 +211,7 @@ def mix(config: Config, overrides: Overrides = None, force: Force = False, as_js
 
 @data_app.command("convert")
 def convert(
-    files: Annotated[list[Path], typer.Argument(help="Bilingual documents: .tmx, .po, .xlf, .xliff.")],
+    files: Annotated[list[Path], typer.Argument(help="Bilingual documents: .tmx, .po, .xliff, .ts, .xcstrings.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write: source, tab, target.")],
     source: Annotated[str, typer.Option("--from", help="Language of the first column, e.g. en.")],
     target: Annotated[str, typer.Option("--to", help="Language of the second column, e.g. ko.")],
@@ -203,7 +220,7 @@ def convert(
 ) -> None:
     """Write the pairs of bilingual documents as text to train on.
 
-    Inline codes are left out; of PO and XLIFF files only finished translations are taken.
+    Inline codes are left out; only finished translations are taken.
     """
     from dragoman.cli.shared.reports import shown
     from dragoman.workflows.data.convert import convert_data

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dragoman.bundle import Bundle
     from dragoman.inspection.inspect import BundleInspection
     from dragoman.inspection.inspection import Inspection
+    from dragoman.inspection.page import LiveModel
 
 # Alternatives printed for each piece.
 IN_TERMINAL, IN_JSON = 3, 10
@@ -48,6 +49,10 @@ class LookOptions:
     layers: Annotated[
         str, typer.Option(help="Layers to show in full on the page of a large model, from 1, e.g. 2,5.")
     ] = ""
+    static: Annotated[
+        bool,
+        typer.Option("--static", help="A page of recorded values only, without the model: smaller, for one sentence."),
+    ] = False
     opens: Annotated[
         bool,
         typer.Option("--open/--no-open", help="In a terminal, without --html, --npz and --json: open the page."),
@@ -89,7 +94,8 @@ def look(options: LookOptions) -> None:
     search = build_section(bundle.config.decode, changed, "decode")
     from dragoman.workflows.models.dequantise import dequantised
 
-    bundle, network = dequantised(bundle)  # without torch its error names what to install
+    opened = bundle
+    bundle, network = dequantised(opened)  # without torch its error names what to install
     from dragoman.inspection.checkpoints import check_run
     from dragoman.inspection.inspect import inspect_bundle
     from dragoman.inspection.summary import summary
@@ -110,7 +116,7 @@ def look(options: LookOptions) -> None:
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if options.html:  # before anything is printed: who reads that may not read to its end
-        _write_page(options.html, options, layers, inspections)
+        _write_page(options.html, options, layers, inspections, opened)
     if options.npz:
         inspections[0].to_npz(options.npz)
         say(f"{options.npz}: {len(inspections[0])} arrays")
@@ -122,7 +128,7 @@ def look(options: LookOptions) -> None:
     for inspection in inspections:
         _print(inspection)
     if options.opens and not (options.html or options.npz) and sys.stdout.isatty():
-        _open_page(options, layers, inspections)
+        _open_page(options, layers, inspections, opened)
 
 
 def _bundled(text: str) -> Path:
@@ -192,27 +198,45 @@ def _numbers(layers: str) -> tuple[int, ...]:
 
 
 def _write_page(
-    html: Path, options: LookOptions, layers: tuple[int, ...], inspections: Sequence["BundleInspection"]
+    html: Path,
+    options: LookOptions,
+    layers: tuple[int, ...],
+    inspections: Sequence["BundleInspection"],
+    bundle: "Bundle",
 ) -> None:
     from dragoman.inspection.checkpoints import across_checkpoints
     from dragoman.inspection.inspect import write_page
 
+    live = None if options.static else _live_model(bundle, inspections[0])
     if options.run:
         [inspection] = inspections
         views = across_checkpoints(options.run, inspection.source, options=inspection.options, to=options.to)
         for view in views:
             if view.problem:
                 say(f"dragoman: step {view.step:,} is left out: {view.problem}")
-        inspection.to_html(html, layers=layers, checkpoints=views)
+        inspection.to_html(html, layers=layers, checkpoints=views, live=live)
     else:
-        write_page(html, inspections, layers=layers)
+        write_page(html, inspections, layers=layers, live=live)
     say(f"{html}: {html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
 
 
-def _open_page(options: LookOptions, layers: tuple[int, ...], inspections: Sequence["BundleInspection"]) -> None:
+def _live_model(bundle: "Bundle", inspection: "BundleInspection") -> "LiveModel | None":
+    """The model for the page; None, after a message, where a page cannot have it."""
+    from dragoman.workflows.models.look import live_model
+
+    try:
+        return live_model(bundle, inspection)
+    except (ConfigError, ModelError) as error:
+        say(f"dragoman: the page has recorded values only, and nothing can be typed there: {error}", style="yellow")
+        return None
+
+
+def _open_page(
+    options: LookOptions, layers: tuple[int, ...], inspections: Sequence["BundleInspection"], bundle: "Bundle"
+) -> None:
     """Write the page into a new folder, and open it if there is a browser."""
     html = Path(tempfile.mkdtemp(prefix="dragoman-look-")) / "look.html"
-    _write_page(html, options, layers, inspections)
+    _write_page(html, options, layers, inspections, bundle)
     if not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         with contextlib.suppress(webbrowser.Error):  # without a display it would be a browser of the terminal
             webbrowser.open(html.as_uri())

@@ -214,8 +214,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
     from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
     from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
     from dragoman.data.corpus.corpus import decode_lines
+    from dragoman.memory import existing_memory
     from dragoman.system.pipe import pipe_lines
-    from dragoman.workflows.documents.memory import existing_memory
     from dragoman.workflows.lines.on_ray import RayCluster
     from dragoman.workflows.lines.partial_output import saved_lines
     from dragoman.workflows.lines.translate import is_jsonl, translate_lines

@@ -85,8 +85,9 @@ class DecodeConfig(Section):
     `/[A-Z]{2}-\\d+/`."""
     numbers: bool = True
     """Check that a translation has the numbers of its source, in whatever way their digits are grouped."""
-    batch_tokens: Positive = 4096
-    """Size of a batch: sentences × longest source, in tokens."""
+    batch_tokens: Positive | Literal["auto"] = "auto"
+    """Size of a batch: sentences × longest source, in tokens. `auto`: 4,096 on a CPU; 65,536 on a GPU, which takes
+    little longer for them."""
     precision: Precision = "auto"
     """Precision of the torch engine: `auto` is float32 on a CPU and bfloat16 on a GPU that computes in it. An export
     has its own precision, whatever this key is."""
@@ -138,4 +139,4 @@ class DecodeOptions(TypedDict, total=False):
     placeholders: Sequence[PatternName] | None
     keep: Sequence[str] | None
     numbers: bool | None
-    batch_tokens: int | None
+    batch_tokens: int | Literal["auto"] | None

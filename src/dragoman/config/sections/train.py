@@ -132,6 +132,10 @@ class TrainConfig(Section):
     score is shown then; it changes nothing in the run."""
     checkpoint_minutes: Annotated[float, Field(ge=0)] = 10.0
     """Minutes of training after which a checkpoint is saved, if no validation has saved one; 0 disables."""
+    snapshots: Annotated[int, Field(ge=0, le=1000)] | Literal["auto"] = "auto"
+    """Number of snapshots of the weights, in float16, kept in the folder of the run: of step 0 and of the last steps
+    that are powers of two. `dragoman look` shows a sentence by them as a film. `auto`: 12 for a Transformer of up to 4
+    million parameters (100 MB), otherwise none; 0 disables."""
     translate_lines: NonNegative = 200
     """Number of validation sentences translated by greedy search at each validation, for BLEU and chrF; 0 disables."""
     watch: Literal["loss", "bleu", "chrf"] = "loss"
@@ -177,6 +181,8 @@ class TrainConfig(Section):
             raise ValueError("pull: has no effect with lora_rank, which leaves the weights as they are; leave it out")
         if self.lora_rank and self.parallel == "fsdp":
             raise ValueError('parallel: "fsdp" shards weights that lora_rank does not train; use "ddp"')
+        if self.lora_rank and self.snapshots not in (0, "auto"):
+            raise ValueError('snapshots: has no effect with lora_rank, whose weights are few; set it to "auto"')
         return self
 
     @model_validator(mode="after")

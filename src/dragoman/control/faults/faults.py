@@ -128,6 +128,8 @@ COMPARED = frozenset(("placeholder", "number", "sign", "word", "negation"))
 LISTED = 5
 HAS_DIGIT = re.compile(r"\d").search
 # A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
+# A name with digits for which a language has a word, that may have the same digits behind it.
+_WORDS_FOR = {"COVID-19": re.compile("코로나")}
 _BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
 
 
@@ -180,7 +182,11 @@ class Faults:
     def flags(self) -> list[Flag]:
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
-        parts += [f"leaves next to them {_listed(self.debris)}"] if self.debris and not self.extra else []
+        parts += (
+            [f"has stray characters next to placeholders: {_listed(self.debris)}"]
+            if self.debris and not self.extra
+            else []
+        )
         parts += [f"spells with other spaces or characters {_listed(self.respelled)}"] if self.respelled else []
         parts += ["has tags that are not nested"] if self.nesting else []
         flags = (
@@ -256,12 +262,17 @@ class Requirements:
             return NO_FAULTS
         counts = Counter(placeholder.text for placeholder in placeholders)
         missing, extra = self.counts - counts, counts - self.counts
-        complete = not missing and not extra
         lost, added, reordered, report_numbers = self._numbers(text, placeholders)
+        for name, word in _WORDS_FOR.items():
+            for names, numbers, other in ((missing, added, text), (extra, lost, self.source)):
+                if name in names and word.search(other):
+                    names -= Counter({name: names[name]})
+                    numbers -= Counter(number.value for number in find_amounts(name))
+        complete = not missing and not extra
         return Faults(
             missing,
             extra,
-            order=complete and _ordered(self.placeholders) != _ordered(placeholders),
+            order=complete and counts == self.counts and _ordered(self.placeholders) != _ordered(placeholders),
             nesting=complete and is_nested(self.placeholders) and not is_nested(placeholders),
             debris=debris(self.source, self.placeholders, text, placeholders),
             missing_numbers=lost,

@@ -50,19 +50,23 @@ _ENGLISH_POSSIBLE = r"""
     of\scourse|surely|beat\w*|terrible|awful\w*|useless|vain|no\slonger|cheap\w*|stupid\w*|silly|clumsy|
     careless\w*|rude\w*|naive|restless\w*|lazy|weak\w*|ill|broke\w*|vacan\w+|idle|illness|blind|deaf|mute|
     dumb|numb|bland|rare|scarce|abnormal\w*|unknown|ignoran\w+|shame\w*|bitter|messy|as\s(?:soon|long|far)|
+    bad(?:ly)?|worse|worst|crap\w*|fear\w*|obsolete\w*|deprecat\w*|private\w*|block\w*|exempt\w*|awake|
+    n/a|otherwise|less|informal\w*|raw|refrain\w*|hid(?:e|es|ing|den)|discourag\w+|ambigu\w+|odd\w*|weird\w*|
+    intoleran\w+|stuck|stay\w*\s(?:up|late)|all\sright|in[a-z]{3,}(?:ible|ibly|able|ably|itive|itively|ulous)|
     regardless|whether|whatever|who(?:ever)|however|despite|spite|though|although)\b|\bkeep\w*\s.{0,200}\bfrom\b|
     \bfar\sfrom\b
 """
 _ENGLISH_IDIOM = r"""
-    \b(?:ca|could)n['’]t\swait\b|(?:^|[.!?]\s)(?:is|are|was|were|do|does|did|wo|would|could|ca)n['’]t\b|
+    \b(?:ca|could)(?:n['’]t|nnot|n\snot|\snot)\swait\b|(?:^|[.!?]\s)(?:is|are|was|were|do|does|did|wo|would|could|ca)n['’]t\b|
     \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
     mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
-    question)|other|else)\b|\bnever\s(?:seen|h(?:eard)|been|felt|met|had|ceases?|too|mind|again)\b|
+    question|skipping|hesitat\w+|(?:a|any)\s(?:hitch|doubt|question))|no\s(?:surprise|problem|wonder|doubt|secret)|
+    other|else)\b|\bnever\s(?:seen|h(?:eard)|been|felt|met|had|ceases?|too|mind|again)\b|
     \bnever\b.{0,200}\bwithout\b|\bdon['’]t\sknow\b|\bno\.\s?\d|n['’]t\b.{0,200}\benough\b|\bnot\sonly\b|
     \bkeep\w*\s.{0,200}\bfrom\b|\bstand\b|\bwith\sor\swithout\b
 """
 _KOREAN_IDIOM = r"""
-    (?:재미|맛|어이|어처구니|정신|뜬금|꼼짝)\s?없|시간[이은도]?\s?없|
+    (?:재미|별\s?[일탈말]|맛|어이|어처구니|정신|뜬금|꼼짝)\s?없|시간[이은도]?\s?없|
     지\s?않(?:게|으려|도록|으면|아도)|지\s?(?:못하게|말고|말아)|뿐(?:만)?\s?아니라|(?:빠짐|틀림|끊임|다름|
     어김|거침|변함|상관|관계|쉴\s?새|터무니|더할\s?나위|수|끝|지체|아낌|쓸모|말|두말할\s?것)\s?없이?|밖에|
     도\s안|지나지\s?않|불구|잊지|놓치지|(?:문제|이상|관계|상관|걱정|틀림)[가이은는도]?\s?없|없어[졌지진]|
@@ -78,13 +82,13 @@ _KOREAN_SURE = r"""
 _KOREAN_POSSIBLE = r"""
     않|못|없|아니|아닙|아닌|아닐|아님|말[고아라자게지면았길]|지[는도만]?\s?(?:마|맙|말)|멀리[하]|마[옵소]|
     걸[렀러]|지나[쳤치]|마(?:세요|십시오|라|시오|시고|요|셔|시길|시기)|모르|모른|모를|몰[라랐]|싫|
-    (?<![가-힣])안(?![내녕전정과경방대])|안[하되돼해했됩된한할가갔먹]|금지|거부|거절|실패|불[가-힣]|비(?:활|
-    공|어|표|정|대|현|워|운|울|밀|난|관|겁)|무(?:[시효단료해죄지자관의한능심례인사]|직|면)|
+    (?<![가-힣])안(?![내녕전정과경방대])|안[하되돼해했됩된한할함됨가갔먹]|금지|거부|거절|실패|불[가-힣]|비(?:활|
+    공|동|어|표|정|대|현|워|운|울|밀|난|관|겁)|무(?:[시효단료해죄지자관의한능심례인사]|직|면)|
     부(?:[정재족주당적실인]|도)|미(?:[숙완달확성해지흡개만]|룰|뤘|루)|반[대하]|외에|제외|빼|대신|전에|밖|뿐|
     그만|멈|막|방지|피[하해했]|삼가|취소|중단|커녕|도무지|전혀|절대|결코|아무|별로|좀처럼|거의|덜|부족|모자|
-    어렵|어려|힘들|드물|잃|잊|놓[치쳤]|끊|떨어|사라|빠[지졌진]|틀[리렸린]|잘못|다르|다른|달[라랐]|달리|텅|빈|
+    어렵|어려|힘들|드물|잃|잊|놓[치쳤]|끊|떨어|사라|빠[지졌진]|틀[리렸린]|잘못|다[르른를름릅]|자제|달[라랐]|달리|텅|빈|
     비어|헛|공짜|남[은았]|노\s|노우|노$|아뇨|아니요|도대체|어찌|설마|오히려|차라리|여전|아직|더\s?이상|
-    참[기을다았]|더는|견디|면역|탈|해제|삭제|제거|지우|지워|숨[기겨]
+    노답|노잼|참[기을다았]|더는|견디|면역|탈|해제|삭제|제거|지우|지워|숨[기겨]
 """
 NEGATIONS = {
     "en": Negation(

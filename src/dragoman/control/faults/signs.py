@@ -60,7 +60,8 @@ _WORDS = {
     "@": "at|골뱅이|앳",
     "#": "number|no\\.|hash\\w*|sharp|번|호|해시|샵|우물|№",
     "=": "equals?|is|같\\w*|등호",
-    "+": "plus|and|more|over|positive|added?|플러스|더하\\w*|이상|및|양수",
+    "+": "plus|and|more|over|positive|added?|increas\\w+|boost\\w*|gains?|bonus|"
+    "플러스|더하\\w*|이상|및|양수|증가|늘|상승|추가|보너스",
     "*": "×|·|•|asterisk|stars?|별표|별",
     "♪": "♫|♬|♩",
     "♫": "♪|♬|♩",
@@ -71,38 +72,17 @@ _ASCII = r"%$@#=+*{}|\^\\"
 _OTHERS = "\u00a1-\u00a7\u00a9\u00ac\u00ae\u00b0-\u00b3\u00b6\u00b9\u00bc-\u00be\u00d7\u00f7\u0152\u2020-\u2022\u2030"
 _BLOCKS = "\u2070-\u209c\u20a0-\u20c0\u2100-\u214f\u2150-\u2189\u2190-\u23ff\u2460-\u26ff\u2701-\u27bf\u2900-\u2bff"
 _WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\uffe6\ufffd"
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\*{1,3}(?![*])")
 SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}]")
 
 
 # Latin letters of a unit or an abbreviation, at most.
 SHORT = 4
-_UNITS = frozenset(
-    [
-        "nm",
-        "mm",
-        "cm",
-        "km",
-        "mg",
-        "kg",
-        "ml",
-        "cl",
-        "dl",
-        "kb",
-        "mb",
-        "gb",
-        "tb",
-        "kw",
-        "mw",
-        "hz",
-        "khz",
-        "mhz",
-        "ghz",
-        "cal",
-        "kcal",
-        "mph",
-        "kph",
-    ]
-)
+_JOINTS = re.compile(r"[\W_]+")
+_UNITS = frozenset([
+    "nm", "mm", "cm", "km", "ft", "mg", "kg", "oz", "lb", "ml", "cl", "dl", "kb", "mb", "gb", "tb", "kw", "mw", "hz",
+    "khz", "mhz", "ghz", "cal", "kcal", "mph", "kph", "ns", "ms", "sec", "min", "px",
+])  # fmt: skip
 # Letters of the languages whose words are known; a word of two letters or more in others is foreign.
 _LETTERS = {"en": "A-Za-z\u00c0-\u024f", "ko": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u3400-\u9fff\uf900-\ufaff"}
 FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, letters in _LETTERS.items()}
@@ -111,20 +91,37 @@ FOREIGN = {language: re.compile(rf"[^\W\d_{letters}]{{2,}}") for language, lette
 def differing_words(source: str, text: str, languages: tuple[str, str]) -> tuple[Counter[str], Counter[str]]:
     """The foreign words that a translation lacks and makes up; both texts are without placeholders."""
     sides = zip(languages, (source, text), strict=True)
-    ours, theirs = ([word for word in FOREIGN[tag].findall(side) if not _is_short(word)] for tag, side in sides)
+    ours, theirs = (
+        [word for word in FOREIGN[tag].findall(side) if not (_is_short(word) or _is_raised(word))]
+        for tag, side in sides
+    )
     if not ours and not theirs:
         return Counter(), Counter()
     source, text = (unicodedata.normalize("NFKC", side).casefold() for side in (source, text))
     return _not_in(ours, text), _not_in(theirs, source)
 
 
+def _is_there(word: str, folded: str) -> bool:
+    """Whether a text has a word, with other spaces (`HuggingFace`), or its singular: `URLs` is `URL` in Korean."""
+    if word in folded or (word[-1] == "s" and len(word) >= SHORT and word[:-1] in folded):
+        return True
+    return word in _JOINTS.sub("", folded)
+
+
 def _is_short(word: str) -> bool:
     """Units and abbreviations (`km`, `TV`, `CCTV`): one language has a word where the other has letters."""
-    return word.isascii() and len(word) <= SHORT and (word.isupper() or word.casefold() in _UNITS)
+    singular = word[:-1] if word[-1] == "s" and word[:-1].isupper() else word
+    return singular.isascii() and len(singular) <= SHORT and (singular.isupper() or singular.casefold() in _UNITS)
+
+
+def _is_raised(word: str) -> bool:
+    """Latin letters above the line, the ending of an ordinal: `9ᵗʰ`."""
+    return not word.isascii() and unicodedata.normalize("NFKC", word).isascii()
 
 
 def _not_in(words: list[str], folded: str) -> Counter[str]:
-    return Counter(word for word in words if unicodedata.normalize("NFKC", word).casefold() not in folded)
+    usual = ((word, unicodedata.normalize("NFKC", word).casefold()) for word in words)
+    return Counter(word for word, form in usual if not _is_there(form, folded))
 
 
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
@@ -136,13 +133,16 @@ def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]
 
 
 def signs_of(text: str) -> Counter[str]:
-    """The signs of a text, each in its usual form."""
+    """The signs of a text, each in its usual form; asterisks around words emphasise them, as other marks do."""
+    text = _EMPHASIS.sub(r"\1", text) if "*" in text else text
     return Counter(form for sign in SIGN.findall(text) if (form := _form(sign)))
 
 
 def _absent(signs: Counter[str], others: Counter[str], there: str) -> Iterator[tuple[str, int]]:
     """Signs that another text has neither as they are nor in words, or too few of."""
     for sign, count in signs.items():
+        if sign == "*" and sign in there:  # that of the other text emphasises words
+            continue
         if others[sign] and (sign not in _COUNTED or others[sign] >= count):
             continue
         if sign == REPLACEMENT or not (others[sign] or _pattern(sign).search(there)):

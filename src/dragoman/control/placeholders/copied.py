@@ -65,7 +65,10 @@ _CAPITALS = re.compile("[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2}")
 _ONE_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
-MOST_NAMES = 40
+# A list of this many names with commas is one name.
+LEAST_LISTED = 5
+# Names of a line, at most: each is looked for in the line.
+MOST_NAMES = 400
 # Letters of an abbreviation.
 SHORT = 3
 _LETTER = re.compile("[A-Za-z0-9]")
@@ -117,7 +120,8 @@ class Reader:
             return
         as_given = line.text if line.table else line.source
         line.read = line.text = read(line.text, scripts, not keeps_entities, lambda: self.tokenizer.characters)
-        if line.prefix:  # it is the beginning of the whole translation
+        if line.prefix:  # it is the beginning of the whole translation: nothing is hidden, and names have to come back
+            line.literals = (*line.literals, *(span.text for span in find_kept(line.text, options.keep)))
             return
         copies = (options.placeholders if line.patterns is None else line.patterns) != ()  # with () nothing is copied
         names = _Names(line.source + line.text)
@@ -136,12 +140,12 @@ class Reader:
             shown = self._recased(core[begin:end], inner) if copies else core
             text = names.in_place(shown, [s for s in inner if self._is_hidden(s)])
             columns.append((text, part[left + end - begin :]))
-            in_capitals.append(outside.isupper())
+            in_capitals.append(self._has_capitals and outside.isupper())
         line.frame = Frame(before, tuple(columns)) if columns else Frame(_as_it_is(as_given))
         line.text = line.frame.text
         line.in_capitals = bool(columns) and all(in_capitals) and self._writes_capitals()
         line.hidden = {name: text for text, name in names.names.items()}
-        line.literals = (*line.literals, *names.names)
+        line.literals = (*line.literals, *names.names, *names.shown)
 
     def _parts(self, text: str) -> list[str]:
         """The columns of a line and its lines, if they are divided, and the gaps between them."""
@@ -219,6 +223,8 @@ class Reader:
     def _recased(self, text: str, spans: Sequence[Placeholder]) -> str:
         """A text in capitals, or its sentences of several words in capitals, in small letters; spans stay."""
         outside = blanked(text, spans, "\0")
+        if not self._has_capitals:
+            return text
         everything = outside.isupper()
         if not everything and not _CAPITALS.search(outside):
             return text
@@ -234,6 +240,11 @@ class Reader:
                 at = word.end()
         return "".join([*written, text[at:]])
 
+    @property
+    def _has_capitals(self) -> bool:
+        """Whether the source has capitals: in Korean, `EU` is a name and no text in capitals."""
+        return not self.scripts or bool(self.scripts & _CASED)
+
     def _writes_capitals(self) -> bool:
         """Whether the target has capitals."""
         return bool(self.target_scripts) and self.target_scripts <= _CASED
@@ -246,8 +257,10 @@ class _Names:
     text: str
     names: dict[str, str] = field(default_factory=dict)
     """By what they replace."""
-    free: list[str] | None = None
-    """Those that are left; None: not looked for yet."""
+    shown: list[str] = field(default_factory=list)
+    """What the user keeps and the model sees, because there are too many names."""
+    number: int = 0
+    """Of the last name."""
 
     def in_place(self, text: str, spans: Sequence[Placeholder]) -> str:
         """The text with names in place of the spans, as long as there are any."""
@@ -259,28 +272,43 @@ class _Names:
                 self.names[span.text] = name
                 written += [text[at : span.begin], name]
                 at = span.end
+            elif span.pattern == KEEP:
+                self.shown.append(span.text)
         return "".join([*written, text[at:]])
 
     def _next(self) -> str | None:
-        if self.free is None:
-            names = (f"X{number}" for number in range(1, MOST_NAMES + 1))
-            self.free = [name for name in names if name not in self.text]
-        return self.free.pop(0) if self.free else None
+        while self.number < MOST_NAMES:
+            self.number += 1
+            if (name := f"X{self.number}") not in self.text:
+                return name
+        return None
 
 
 def _joined(text: str, spans: Sequence[Placeholder]) -> Iterator[Placeholder]:
-    """Spans with those right behind them: two names side by side would be one word."""
-    begin = end = 0
+    """Spans with those right behind them, as two names side by side would be one word; a long list of them as one."""
+    runs = _runs(text, spans, "")
+    for run in _runs(text, [_span_of(text, run) for run in runs], ", "):
+        if len(run) >= LEAST_LISTED:
+            yield _span_of(text, run)
+        else:
+            yield from run
+
+
+def _runs(text: str, spans: Iterable[Placeholder], between: str) -> Iterator[list[Placeholder]]:
+    """Spans that have this between them."""
+    run: list[Placeholder] = []
     for span in spans:
-        if span.begin > end:
-            if end > begin:
-                yield Placeholder(begin, end, KEEP, text[begin:end])
-            begin = span.begin
-        elif end == begin:
-            begin = span.begin
-        end = span.end
-    if end > begin:
-        yield Placeholder(begin, end, KEEP, text[begin:end])
+        if run and (span.begin < run[-1].end or text[run[-1].end : span.begin] != between):
+            yield run
+            run = []
+        run.append(span)
+    if run:
+        yield run
+
+
+def _span_of(text: str, run: Sequence[Placeholder]) -> Placeholder:
+    begin, end = run[0].begin, run[-1].end
+    return run[0] if len(run) == 1 else Placeholder(begin, end, KEEP, text[begin:end])
 
 
 def _extended(before: str, columns: list[tuple[str, str]], literal: str) -> tuple[str, list[tuple[str, str]]]:
@@ -397,9 +425,10 @@ def _restored(text: str, hidden: Mapping[str, str], names: re.Pattern[str]) -> s
 
     def original(match: re.Match[str]) -> str:
         copied = hidden[match["name"]]
+        sounds = unicodedata.normalize("NFC", copied)
         # A model that has learned from `%s을(를)` writes both shapes; one agrees.
         rest = re.sub(_OTHER_SHAPE, "", match["rest"])
-        return copied + with_particles_of(copied, rest)
+        return copied + with_particles_of(sounds, rest)
 
     return names.sub(original, text) if hidden else text
 

@@ -129,9 +129,10 @@ class _Task:
 def _tasks(line: Line, options: DecodeConfig) -> list[_Task]:
     """The sentences of a line whose translations have faults."""
     tasks = []
+    names = tuple(dict.fromkeys(map(normalise, (*line.literals, *line.table, *line.hidden))))
     for number, (sentence, translation) in enumerate(zip(line.sentences, line.parts, strict=True)):
         if line.table or line.hidden or not _are_prose(line, options, (sentence.text, translation.text)):
-            literals = (*line.literals, *line.table, *line.hidden)
+            literals = [name for name in names if name in sentence.text or name in translation.text]
             requirements = Requirements.of(sentence.text, options, line.patterns, literals, line.languages)
             faults = requirements.faults(translation.text)
             if faults.count or faults.doubts:

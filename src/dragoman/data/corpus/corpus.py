@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from itertools import accumulate, zip_longest
 from math import log, sqrt
@@ -22,6 +23,7 @@ from typing import IO, cast
 from dragoman.config import CorpusConfig
 from dragoman.errors import DataError, counted
 from dragoman.system.parsing import parse_json
+from dragoman.system.pipe import LONGEST_LINE
 from dragoman.text.words.normalise import is_text, normalise
 
 if sys.version_info >= (3, 14):
@@ -99,7 +101,12 @@ def file_errors(path: Path) -> Generator[None]:
 def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
     """The lines of an open file called `name`, without line ends. Raises DataError that names the first bad byte."""
     offset = 0
-    for number, line in enumerate(file, 1):
+    readline = getattr(file, "readline", None)
+    lines = iter(partial(readline, LONGEST_LINE + 1), b"") if readline else file
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST_LINE:
+            cause = f"the line has more than {LONGEST_LINE >> 20} MiB"
+            raise DataError(f"{name}:{number}: {cause}; is it text? Divide it into lines of a sentence or a paragraph")
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:

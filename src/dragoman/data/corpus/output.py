@@ -1,6 +1,7 @@
 """New text files that appear together: lines in, files (compressed as their names ask) out, or none of them."""
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -108,9 +109,9 @@ def refuse_pipes(paths: Iterable[Path]) -> None:
             raise ConfigError(f"{name}: is read twice, which a pipe does not allow; write the text to a file first")
 
 
-def reject_line(block: PairBlock, row: int, reasons: Sequence[str]) -> str:
+def reject_line(block: PairBlock, row: int, reasons: Sequence[str], score: float | None = None) -> str:
     """A line of a rejects file, which is JSON Lines: the pair with its line number, and why it is not used."""
-    reject = {
+    reject: dict[str, object] = {
         "line": block.first + row,
         "reasons": list(reasons),
         "source": block.source.lines[row],
@@ -118,6 +119,8 @@ def reject_line(block: PairBlock, row: int, reasons: Sequence[str]) -> str:
     }
     if row in block.malformed:
         reject["problem"] = block.malformed[row]
+    if score is not None:
+        reject["score"] = round(score, 4) if math.isfinite(score) else None
     return json.dumps(reject, ensure_ascii=False)
 
 

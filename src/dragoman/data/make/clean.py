@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ from dragoman.data.corpus.side_languages import in_other_language, languages_of
 from dragoman.errors import ResourceError
 
 DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
+DISAGREEMENT = "disagreement"
 LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
 # What cannot be written as lines of UTF-8 is removed whatever the configuration says.
 UNWRITABLE = "bad_bytes"
@@ -154,6 +155,8 @@ class CleanedBlock:
     block: PairBlock
     stays: Lines
     reasons: dict[int, list[str]]
+    scores: Mapping[int, float] = field(default_factory=dict)
+    """How far two models are from agreeing on a pair that no rule removes, by its index, where they were asked."""
 
 
 @dataclass(slots=True)
@@ -180,6 +183,21 @@ class Cleaner:
         self.remaining += int(stays.sum())
         self.removed.update(reason for of_pair in reasons.values() for reason in of_pair)
         return CleanedBlock(block, stays, dict(sorted(reasons.items())))
+
+    def without_disagreement(
+        self, cleaned: CleanedBlock, score: Callable[[Sequence[tuple[str, str]]], Sequence[float]], limit: float
+    ) -> CleanedBlock:
+        """`cleaned` without the pairs whose score, of those that stay, is above `limit`."""
+        rows = np.flatnonzero(cleaned.stays).tolist()
+        source, target = cleaned.block.source.lines, cleaned.block.target.lines
+        values = dict(zip(rows, score([(source[row], target[row]) for row in rows]), strict=True))
+        dropped = [row for row, value in values.items() if value > limit]
+        stays = cleaned.stays.copy()
+        stays[dropped] = False
+        self.remaining -= len(dropped)
+        self.removed.update({DISAGREEMENT: len(dropped)} if dropped else {})
+        reasons = cleaned.reasons | {row: [DISAGREEMENT] for row in dropped}
+        return CleanedBlock(cleaned.block, stays, dict(sorted(reasons.items())), values)
 
     def close(self) -> None:
         for seen in self.seen.values():

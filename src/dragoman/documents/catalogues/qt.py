@@ -82,7 +82,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
 def _messages(text: str, root: Element, options: DocumentOptions) -> Iterator[_QtMessage]:
     known = rule_of(options.target)
     forms = _FORMS.get(primary_language(options.target)) or (known[0] if known else 2)
-    is_target = same_language(root.attributes.get("language", ""), options.target)
+    language = root.attributes.get("language", "")
+    is_target = same_language(language, options.target)
+    is_other = bool(language) and not is_target  # whose translations say nothing about ours
     contexts = [root, *(element for element in root.children if element.name == "context")]
     for owner, element in ((context, element) for context in contexts for element in context.children):
         source, translation, title = element.child("source"), element.child("translation"), owner.child("name")
@@ -93,12 +95,13 @@ def _messages(text: str, root: Element, options: DocumentOptions) -> Iterator[_Q
             continue
         parts = [child for child in translation.children if child.name == "numerusform"] if translation else []
         texts = [plain_text(text, part) for part in parts] or ([plain_text(text, translation)] if translation else [])
-        if options.update and kind != "unfinished" and texts and all(map(str.strip, texts)):
+        if options.update and not is_other and kind != "unfinished" and texts and all(map(str.strip, texts)):
             continue
         count = len(parts) if is_target and len(parts) > 1 else forms
         numerus = element.attributes.get("numerus") == "yes"
         name = plain_text(text, title) if title else ""
-        yield _QtMessage(element, source, translation, name, count if numerus else None, texts[-1] if texts else "")
+        existing = texts[-1] if texts and not is_other else ""
+        yield _QtMessage(element, source, translation, name, count if numerus else None, existing)
 
 
 def _translation(decoded: Decoded, message: _QtMessage, text: str, mark: bool) -> str:

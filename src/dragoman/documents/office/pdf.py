@@ -25,10 +25,13 @@ from dragoman.documents.office.pdf_text import seconds_for
 from dragoman.documents.xml.text import escape
 from dragoman.documents.xml.xml import parse_xml
 from dragoman.errors import DataError, ResourceError
-from dragoman.system.processes import python_path
+from dragoman.system.processes import output_of, python_path
 from dragoman.text.words.inline import InlineText
 
-_PROGRAM = "import sys; from dragoman.documents.office.pdf_text import answer; print(answer(sys.argv[1]))"
+_PROGRAM = (
+    "import sys; from dragoman.system.processes import end_with_parent; end_with_parent();"
+    "from dragoman.documents.office.pdf_text import answer; print(answer(sys.argv[1]))"
+)
 _NOTICE = "its layout, pictures and page numbers are left out: the translation has its headings, paragraphs and lists"
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&{}]|^[-+=:!](?=\W)")
 _NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
@@ -60,15 +63,15 @@ class PdfParagraph:
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a PDF. Raises DataError where it is encrypted, broken, or has no text but pictures of it."""
-    found = _extracted(path)
-    if "error" in found:
-        raise DataError(f"{path}: {found['error']}")
+    extract = _extracted(path)
+    if "error" in extract:
+        raise DataError(f"{path}: {extract['error']}")
     paragraphs, units, last = [], [], (0, 0)
-    for style, prefix, text, page in found["paragraphs"]:
+    for style, prefix, text, page in extract["paragraphs"]:
         last = (page, last[1] + 1 if page == last[0] else 1)
         paragraphs.append(PdfParagraph(style, prefix, text))
         units.append(Unit(InlineText(text), f"page {page}, paragraph {last[1]}"))
-    return Document(path, units, paragraphs, (_NOTICE, *found["notices"]))
+    return Document(path, units, paragraphs, (_NOTICE, *extract["notices"]))
 
 
 def _extracted(path: Path) -> dict[str, Any]:
@@ -77,8 +80,7 @@ def _extracted(path: Path) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1"}
     limit = 8 * seconds_for(path.stat().st_size)
     try:
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=limit, stdin=subprocess.DEVNULL)
-        return json.loads(done.stdout)
+        return json.loads(output_of(command, limit, environment))
     except (subprocess.TimeoutExpired, ValueError):
         raise DataError(f"{path}: takes too long or too much memory to be read; is it damaged?") from None
     except OSError as error:

@@ -1,4 +1,4 @@
-// Files that are translated and given back: .txt by lines, .srt by subtitles.
+// Files that are translated and given back: .txt by lines, .srt by subtitles, .po by messages (`po.js`).
 "use strict";
 
 const LARGEST_FILE = 2_000_000;
@@ -7,7 +7,7 @@ const TIMES = /^\s*\d+:\d+:\d+[,.]\d+\s*-->/;
 // The text of a dropped file. Raises an Error whose message is for the reader.
 async function readFile(file) {
   const { name, size } = file;
-  if (!/\.(txt|srt)$/i.test(name)) throw new Error(text("wrong_kind", { name }));
+  if (!/\.(txt|srt|pot?)$/i.test(name)) throw new Error(text("wrong_kind", { name }));
   if (size > LARGEST_FILE) throw new Error(text("too_large", { name, size: (size / 1e6).toFixed(1) }));
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -16,10 +16,12 @@ async function readFile(file) {
   }
 }
 
-// The lines to translate of a file, and a function that puts their translations into their places.
-function documentOf(name, content) {
+// The lines to translate of a file, and a function that puts their translations into their places. Of a .po file
+// `everything`, or only what has no translation into `language`. Raises an Error whose message is for the reader.
+function documentOf(name, content, language, everything) {
   const newline = content.includes("\r\n") ? "\r\n" : "\n";
   const lines = content.split(/\r\n|\n|\r/);
+  if (/\.pot?$/i.test(name)) return poDocument(name, lines, newline, language, everything);
   if (!/\.srt$/i.test(name)) return { lines, filled: (translations) => translations.join(newline) };
   const places = [];
   lines.forEach((line, at) => {
@@ -56,7 +58,8 @@ function inRows(translation, count) {
 
 function fileName(name, language) {
   const at = name.lastIndexOf(".");
-  return `${name.slice(0, at)}.${language}${name.slice(at)}`;
+  // A template becomes a catalogue.
+  return `${name.slice(0, at)}.${language}${name.slice(at).replace(/^\.pot$/i, ".po")}`;
 }
 
 function download(name, content) {

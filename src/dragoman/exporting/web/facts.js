@@ -1,17 +1,28 @@
 // What the page says of a text and of its models.
 "use strict";
 
-// What a reader should know of this text.
-function showNotes(sentences, direction) {
-  const notes = [];
+// What a reader should know of a translation, and of the document that it is of.
+function showNotes(output, direction, ofDocument) {
+  const sentences = output.lines.flat();
+  const notes = ofDocument.map(([key, values]) => text(key, values));
+  const faults = sentences.map((sentence) => output.faultsOf(sentence));
+  for (const kind of ["placeholders", "numbers"]) {
+    const names = [...new Set(faults.flatMap((ofSentence) => ofSentence[kind]))];
+    if (names.length) notes.push(text(`differ_${kind}`, { names: shortList(names) }));
+  }
   if (sentences.some(({ unknown, tokens }) => unknown > 0.5 && tokens > 1)) notes.push(text("unknown"));
   if (sentences.some(({ cut }) => cut)) {
     notes.push(text("long", { longest: page.facts.models[direction.which].longest }));
   }
   if (/<\/?[a-z][^<>]*>/i.test(byId("source").value)) notes.push(text("markup"));
   const missing = [...new Set(sentences.flatMap((sentence) => sentence.missing ?? []))];
-  if (missing.length) notes.push(text("missing", { terms: missing.join(", ") }));
+  if (missing.length) notes.push(text("missing", { terms: shortList(missing) }));
   byId("notes").replaceChildren(...notes.map((note) => element("li", { textContent: note })));
+}
+
+// The first of many names.
+function shortList(names) {
+  return names.slice(0, 6).join(", ") + (names.length > 6 ? " …" : "");
 }
 
 // The card, the licence and the size of each model.

@@ -7,7 +7,8 @@ const PAUSE = 120;
 class Page {
   constructor() {
     this.client = new Client();
-    this.output = new Output((sentence, before) => this._ask({ kind: "alternatives", sentence, before, count: 6 }));
+    const alternatives = (sentence, before) => this._ask({ kind: "alternatives", sentence, before, count: 6 });
+    this.output = new Output(alternatives, () => this._notes());
     this.directions = page.facts.models.flatMap((model, which) =>
       model.pairs.map((pair, number) => ({ which, pair: number, languages: pair.languages })),
     );
@@ -36,16 +37,16 @@ class Page {
     document.title = `${names[this.current].join(" → ")} · ${text("title")}`;
     if (this.document) byId("save").textContent = text("save_file", { name: this.document.name });
     this._say(...this.status);
-    showNotes(this.output.lines.flat(), this.direction);
+    this._notes();
     showCards();
   }
 
   _listen() {
     byId("source").addEventListener("input", () => {
-      this.document = null;
-      byId("save").textContent = text("save");
+      this._forget();
       this._soon();
     });
+    byId("again").addEventListener("change", () => this._open(this.file));
     byId("terms").addEventListener("input", () => this._soon());
     byId("beam").addEventListener("change", () => this.translate());
     byId("direction").addEventListener("change", ({ target }) => this._turn(Number(target.value)));
@@ -57,7 +58,10 @@ class Page {
     byId("stop").addEventListener("click", () => this._stop());
     byId("copy").addEventListener("click", () => this._copy());
     byId("save").addEventListener("click", () => this._save());
-    byId("file").addEventListener("change", ({ target }) => this._open(target.files[0]).finally(() => (target.value = "")));
+    byId("file").addEventListener("change", ({ target }) => {
+      byId("again").checked = false;
+      this._open(target.files[0]).finally(() => (target.value = ""));
+    });
     byId("language").addEventListener("click", () => {
       prefer("language", page.language === "ko" ? "en" : "ko");
       this.refresh();
@@ -74,6 +78,7 @@ class Page {
       byId("drop").hidden = true;
       if (!isFile(event)) return;
       event.preventDefault();
+      byId("again").checked = false;
       this._open(event.dataTransfer.files[0]);
     });
   }
@@ -93,6 +98,17 @@ class Page {
     document.documentElement.dataset.ready = "true";
     showCards();
     this.translate();
+  }
+
+  _notes() {
+    showNotes(this.output, this.direction, this.document?.notes ?? []);
+  }
+
+  // The text is no longer that of a file.
+  _forget() {
+    this.document = null;
+    byId("again-row").hidden = true;
+    byId("save").textContent = text("save");
   }
 
   _ask(request) {
@@ -120,10 +136,10 @@ class Page {
     byId("target").classList.remove("waiting");
     if (!answer) return;
     this.output.show(answer.lines, language);
-    showNotes(this.output.lines.flat(), this.direction);
+    this._notes();
     const count = answer.lines.flat().length;
     const seconds = ((performance.now() - began) / 1000).toFixed(2);
-    if (this.document) this._say("file_done", { name: this.document.name });
+    if (this.document && count) this._say("file_done", { name: this.document.name });
     else if (count) this._say(count === 1 ? "took_sentence" : "took", { count, seconds });
   }
 
@@ -146,7 +162,7 @@ class Page {
   _stop() {
     this.client.stop(this.request);
     this.request = null;
-    this.document = null;
+    this._forget();
     byId("progress").hidden = true;
     byId("target").classList.remove("waiting");
     this._say("stopped");
@@ -160,7 +176,7 @@ class Page {
   _turn(number) {
     this.current = number;
     this.output.show([], this.direction.languages[1]);
-    this.document = null;
+    this._forget();
     this._fillBeam();
     this.refresh();
     this._prepare();
@@ -174,8 +190,9 @@ class Page {
 
   _put(content, file) {
     byId("source").value = content;
+    this._forget();
     this.document = file;
-    byId("save").textContent = file ? text("save_file", { name: file.name }) : text("save");
+    if (file) byId("save").textContent = text("save_file", { name: file.name });
     this.translate();
     byId("source").focus();
   }
@@ -183,9 +200,12 @@ class Page {
   async _open(file) {
     if (!file) return;
     try {
-      const { lines, filled } = documentOf(file.name, await readFile(file));
-      const name = fileName(file.name, this.direction.languages[1]);
-      this._put(lines.map((line) => line.replace(/[\v\f\x85\u2028\u2029]/g, " ")).join("\n"), { name, filled });
+      const [, language] = this.direction.languages;
+      const { lines, ...rest } = documentOf(file.name, await readFile(file), language, byId("again").checked);
+      const shown = lines.map((line) => line.replace(/[\v\f\x85\u2028\u2029]/g, " ")).join("\n");
+      this._put(shown, { name: fileName(file.name, language), ...rest });
+      this.file = file;
+      byId("again-row").hidden = !rest.repeats;
     } catch ({ message }) {
       byId("status").textContent = message;
     }
@@ -234,4 +254,17 @@ addEventListener("DOMContentLoaded", () => {
     return;
   }
   page.main = new Page();
+  install(document.documentElement.dataset.worker);
 });
+
+// Where a server offers the page, the browser stores it: it opens again without a network, and can be installed. Browsers
+// want to read its address in the manifest, which does not know it.
+function install(worker) {
+  if (!worker || !location.protocol.startsWith("http")) return;
+  const link = document.querySelector('link[rel="manifest"]');
+  const [type, facts] = link.href.split(/,(.*)/s);
+  const here = new URL("./", location.href).href;
+  const manifest = { ...JSON.parse(decodeURIComponent(facts)), start_url: here, scope: here };
+  link.href = `${type},${encodeURIComponent(JSON.stringify(manifest))}`;
+  navigator.serviceWorker?.register(worker).catch(() => {});
+}

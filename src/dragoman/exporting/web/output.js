@@ -5,9 +5,11 @@
 const CLICKABLE = 300;
 
 class Output {
-  // `alternatives(sentence, before)` resolves to other translations of a sentence that begin with `before`.
-  constructor(alternatives) {
-    this.alternatives = alternatives;
+  // `alternatives(sentence, before)` resolves to other translations of a sentence that begin with `before`; `changed()`
+  // is called when the reader has chosen one.
+  constructor(alternatives, changed) {
+    Object.assign(this, { alternatives, changed });
+    this.checked = new Map();
     this.chosen = new Map();
     this.lines = [];
     byId("target").addEventListener("click", (event) => this._clicked(event.target.closest(".word")));
@@ -41,6 +43,15 @@ class Output {
     return this.chosen.get(sentence.source) ?? sentence.text;
   }
 
+  // What a translation lacks of its sentence; compared once, since a long text is shown many times.
+  faultsOf(sentence) {
+    const shown = this.textOf(sentence);
+    const key = `${sentence.source}\n${shown}`;
+    if (this.checked.size > 5000) this.checked.clear();
+    if (!this.checked.has(key)) this.checked.set(key, faultsOf(sentence.source, shown));
+    return this.checked.get(key);
+  }
+
   // The translations of the lines.
   get texts() {
     return this.lines.map((line) => line.map((part) => this.textOf(part) + part.separator).join(""));
@@ -48,11 +59,13 @@ class Output {
 
   _words(sentence) {
     let before = "";
+    const { placeholders, numbers } = this.faultsOf(sentence);
+    const className = placeholders.length || numbers.length ? "word doubtful" : "word";
     return wordsOf(this.textOf(sentence), this.language).map((word) => {
       const start = before;
       before += word;
       if (!word.trim()) return word;
-      const made = element("button", { type: "button", className: "word", textContent: word, tabIndex: -1 });
+      const made = element("button", { type: "button", className, textContent: word, tabIndex: -1 });
       made.setAttribute("aria-haspopup", "dialog");
       return Object.assign(made, { sentence, before: start });
     });
@@ -80,6 +93,7 @@ class Output {
       item.onclick = () => {
         this.chosen.set(word.sentence.source, other);
         this.show(this.lines, this.language);
+        this.changed();
         byId("target").focus();
       };
       return item;

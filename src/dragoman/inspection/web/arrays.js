@@ -3,7 +3,9 @@
 // Of several sentences the one in the address, as in `#ko/walk//2`, is shown.
 const sentences = JSON.parse(document.getElementById("payload").textContent);
 const sentence = Math.min(sentences.length, Math.max(1, Number(location.hash.split("/")[3]) || 1));
-const data = sentences[sentence - 1];
+let data = sentences[sentence - 1];
+// The arrays that the engine in the page computed, which come before those that are stored.
+const stores = { live: {} };
 const model = data.model;
 const post = model.norm_order === "post";
 const rotary = model.positions === "rotary";
@@ -23,7 +25,16 @@ function array(name) {
   return cache.get(name);
 }
 
+function setData(facts, arrays) {
+  data = facts;
+  stores.live = arrays;
+  cache.clear();
+}
+
+const has = (name) => name in stores.live || name in data.arrays;
+
 function stored(name) {
+  if (stores.live[name]) return stores.live[name];
   const entry = data.arrays[name];
   if (!entry) return null;
   const count = entry.shape.reduce((a, b) => a * b, 1);
@@ -62,14 +73,17 @@ function plus(a, b) {
 
 function ofAttention(path, leaf) {
   if (leaf === "products") return products(array(`${path}.q`), array(`${path}.k`));
-  if (leaf === "scaled") return map(array(`${path}.products`), (x) => x / Math.sqrt(model.d_k));
+  if (leaf === "scaled") return map(array(`${path}.products`), (x) => x / divisor());
   if (leaf === "masked")
-    return path.endsWith("cross_attention") || path.startsWith("encoder")
+    return path.endsWith("cross_attention") || path.startsWith("encoder") || data.surgery?.mask === false
       ? array(`${path}.scaled`)
       : lookAhead(array(`${path}.scaled`));
   if (leaf === "concat") return concat(array(`${path}.heads`));
   return null;
 }
+
+// √d_k, by which the scores are divided unless that is switched off.
+const divisor = () => (data.surgery?.scale === false ? 1 : Math.sqrt(model.d_k));
 
 // Q Kᵀ of every head. With block means the result is the mean of the products, which are linear in each factor.
 function products(q, k) {
@@ -186,4 +200,10 @@ function labelsOf(x, axis) {
   return blocks;
 }
 
-window.dragoman = { array, data, names: () => Object.keys(data.arrays) };
+window.dragoman = {
+  array,
+  get data() {
+    return data;
+  },
+  names: () => [...new Set([...Object.keys(data.arrays), ...Object.keys(stores.live)])],
+};

@@ -44,14 +44,16 @@ function worked(path, head, position) {
     scaled = cell("scaled"),
     weight = weights.values[at * weights.shape[1] + best];
   const pair = [isolated(query), isolated(key)];
+  const replaced = data.surgery && (data.surgery.uniform || data.surgery.heads); // the weights are no softmax
+  const root = data.surgery?.scale === false ? "1" : `√${model.d_k}`;
   return {
     products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,
     scaled:
       dot === null
         ? ""
-        : `${number(dot)} / √${model.d_k} = ${number(dot)} / ${number(Math.sqrt(model.d_k), 3)} = ${number(scaled)}`,
+        : `${number(dot)} / ${root} = ${number(dot)} / ${number(divisor(), 3)} = ${number(scaled)}`,
     weights:
-      scaled === null
+      scaled === null || replaced
         ? ""
         : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
   };
@@ -71,7 +73,7 @@ function attentionSteps(kind, path, state) {
     (leaf, title, options = {}) =>
     () =>
       picture(`${path}.${leaf}`, title, position, { head, shape: AXES[kind], ...at, ...options });
-  const plain = (leaf, title, shape) => () => picture(`${path}.${leaf}`, title, position, { head, shape });
+  const plain = (leaf, title, shape, tone = "") => () => picture(`${path}.${leaf}`, title, position, { head, shape, tone });
   const steps = [
     {
       id: "qkv",
@@ -80,9 +82,9 @@ function attentionSteps(kind, path, state) {
       equations: kind === "cross" ? "crossqkv" : "qkv",
       more: rotary && kind !== "cross" ? [t("walk.qkv.turned")] : [],
       figures: [
-        plain("q", `Q${digit(head)}`, `${rows} × d_k`),
-        () => matrixOf(`${path}.k`, { name: `K${digit(head)}`, shape: `${columns} × d_k` }, head),
-        () => matrixOf(`${path}.v`, { name: `V${digit(head)}`, shape: `${columns} × d_v` }, head),
+        plain("q", `Q${digit(head)}`, `${rows} × d_k`, "q"),
+        () => matrixOf(`${path}.k`, { name: `K${digit(head)}`, shape: `${columns} × d_k`, tone: "k" }, head),
+        () => matrixOf(`${path}.v`, { name: `V${digit(head)}`, shape: `${columns} × d_v`, tone: "v" }, head),
       ],
     },
     { id: "products", section: "3.2.1", figures: [show("products", "QKᵀ")], worked: sums.products },

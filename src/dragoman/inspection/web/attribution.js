@@ -15,7 +15,7 @@ const known = () => METHODS.filter((name) => matrixOfMethod(name));
 function attributionView() {
   const { where, head } = data.attribution.attention;
   const one = part(oneWord);
-  const missing = METHODS.length > known().length ? note(t("attribution.long")) : null;
+  const missing = METHODS.length > known().length ? note(t(data === recorded ? "attribution.long" : "attribution.live")) : null;
   return [
     el("p.lead", {}, t("attribution.lead")),
     missing,

@@ -18,15 +18,13 @@ function lines({ title, series, x, xTitle = "", log = false, height = 220, zero 
   const across = (i) => left + ((width - left - right) * i) / Math.max(1, x.length - 1);
   const up = (value) => top + (height - top - bottom) * (1 - (f(value) - f(low)) / (f(high) - f(low) || 1));
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title, class: "chart" });
-  for (let k = 0; k <= 4; k++) {
-    const exact = log ? 10 ** (f(low) + ((f(high) - f(low)) * k) / 4) : low + ((high - low) * k) / 4;
-    const value = !log && Math.abs(exact) < 1e-6 * (high - low) ? 0 : exact;
+  for (const [value, text] of roundTicks(low, high, log))
     picture.append(
       svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "rule" }),
-      svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, number(value, 2)),
+      svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, text),
     );
-  }
-  const every = [1, 2, 4, 8, 16, 32, 64].find((n) => x.length / n <= 12) || 128;
+  const most = matchMedia("(max-width: 34rem)").matches ? 6 : 12;
+  const every = [1, 2, 4, 8, 16, 32, 64].find((n) => x.length / n <= most) || 128;
   x.forEach((label, i) => {
     if (i % every === 0)
       picture.append(
@@ -67,6 +65,26 @@ function lines({ title, series, x, xTitle = "", log = false, height = 220, zero 
     picture,
     folded(t("numbers"), () => table([xTitle || "·", ...series.map((one) => one.name)], rows)),
   );
+}
+
+// Round numbers between two ends, with their texts: of 1, 2 or 5 times a power of ten, or if a logarithmic axis has
+// more than a decade, powers of ten.
+function roundTicks(low, high, log) {
+  const decades = log ? Math.log10(high / low) : 0;
+  if (decades >= 1) {
+    const apart = Math.ceil(decades / 5);
+    const powers = [];
+    for (let k = Math.ceil(Math.log10(low)); k <= Math.log10(high); k += apart) powers.push(10 ** k);
+    return powers.map((value) => [value, value >= 1e-3 && value < 1e5 ? String(value) : value.toExponential(0)]);
+  }
+  const rough = (high - low) / 4,
+    power = 10 ** Math.floor(Math.log10(rough));
+  const apart = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough * 0.8);
+  const digits = Math.max(0, -Math.floor(Math.log10(apart) + 1e-9));
+  const ticks = [];
+  for (let k = Math.ceil(low / apart - 1e-9); k * apart <= high + 1e-9 * apart; k++)
+    ticks.push([k * apart, (k * apart).toFixed(digits).replace("-", "−")]);
+  return ticks;
 }
 
 function cut(text, length) {

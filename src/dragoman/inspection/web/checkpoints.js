@@ -3,6 +3,7 @@
 const checkpointsState = { layer: -1 };
 
 function checkpointsView() {
+  if (data.film) return filmView();
   if (!data.checkpoints)
     return [
       el("p.lead", {}, t("checkpoints.none")),

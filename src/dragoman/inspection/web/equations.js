@@ -14,7 +14,9 @@ function m(tag, ...children) {
 
 function sign(text) {
   if (/^[\d.,]+$/.test(text)) return m("mn", text);
-  return m(/^[\p{L}\p{M}′∞…]+$/u.test(text) ? "mi" : "mo", text);
+  const made = m(/^[\p{L}\p{M}′∞…]+$/u.test(text) ? "mi" : "mo", text);
+  if (/^[QKV]$/.test(text)) made.setAttribute("class", `tone-${text.toLowerCase()}`);
+  return made;
 }
 
 // A stretchy left brace.

@@ -1,5 +1,5 @@
 // The frame: navigation, language, theme, sentence, and what a view has chosen. The address holds them all, as
-// `#ko/heads/dark/2/encoder.1.self_attention.3`, so that a link opens what its sender saw.
+// `#ko/heads/dark/2/encoder.1.self_attention.3/text=…&positions=off`, so that a link opens what its sender saw.
 
 const VIEWS = {
   walk: walkView,
@@ -14,22 +14,26 @@ const VIEWS = {
 const drawn_views = new Set();
 const CHOICES = { walk: walkChoice, heads: headChoice };
 const address = (lang, view, theme, number = sentence, choice = "") =>
-  `#${[lang, view, theme, number > 1 ? number : "", choice].join("/").replace(/\/+$/, "")}`;
+  `#${[lang, view, theme, number > 1 ? number : "", choice, isLive() ? writeLive() : ""].join("/").replace(/\/+$/, "")}`;
 const hash = () => address(page.lang, page.view, page.theme, sentence, page.choice);
 
 function readHash() {
-  const [lang, view, theme, , choice] = location.hash.slice(1).split("/");
+  const [lang, view, theme, , choice, operated] = location.hash.slice(1).split("/");
   page.lang = texts[lang] ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
   page.view = VIEWS[view] ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
   page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
+  return isLive() && readLive(operated || "");
 }
 
 // What a view has chosen becomes part of the address, without a step of the browser's history.
 function chose() {
-  page.choice = CHOICES[page.view].write();
+  page.choice = CHOICES[page.view]?.write() ?? "";
   history.replaceState(null, "", hash());
-  document.getElementById(`to-${page.view}`).href = hash();
+  for (const view of Object.keys(VIEWS)) {
+    const choice = view === page.view ? page.choice : "";
+    document.getElementById(`to-${view}`).href = address(page.lang, view, page.theme, sentence, choice);
+  }
 }
 
 const isDark = () => (page.theme ? page.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
@@ -113,7 +117,7 @@ function frame() {
   ];
   const tab = document.getElementById(`to-${page.view}`);
   tab.parentElement.parentElement.scrollLeft = tab.offsetLeft - 40; // on a narrow screen the tabs scroll
-  document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));
+  document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t(isLive() ? "foot.live" : "foot")));
 }
 
 // The sentences of the text, of which one is shown; another one is another page.
@@ -163,9 +167,11 @@ function show(moved) {
 
 function changed() {
   const before = { ...page };
-  readHash();
+  const operated = readHash();
   const focused = document.activeElement && document.activeElement.id;
   frame();
+  if (before.lang !== page.lang || operated) livePanel();
+  if (operated) look();
   if (before.lang !== page.lang || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
   if (focused && before.view === page.view && document.getElementById(focused))
@@ -190,7 +196,9 @@ startWalk();
 startHeads();
 readHash();
 frame();
+livePanel();
 sections();
 show(false);
+if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
 window.dragoman.draw = draw;
 document.documentElement.dataset.ready = "";

@@ -2,10 +2,11 @@
 
 const MAX_LABELS = 44; // on one axis; of more, every n-th is written
 
-// matrix(x, {name, signed, top, row}): x is a result of `array` with two axes; `row` is highlighted.
+// matrix(x, {name, signed, top, row}): x is a result of `array` with two axes; `row` is highlighted; `tone` is its colour
+// as a query, key or value; `inputs` makes what a click on a cell shows, `source` is the name of its array.
 function matrix(
   x,
-  { name, signed = true, top, row = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
+  { name, signed = true, top, row = -1, shape = "", rowTitle = "", columnTitle = "", tone = "", inputs = null, source = "" } = {},
 ) {
   const [rows, columns] = x.shape;
   const labels = [rowLabels(x), labelsOf(x, x.axes[1])];
@@ -22,7 +23,8 @@ function matrix(
       tabindex: 0,
       role: "application",
       "aria-roledescription": t("heatmap"),
-      "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
+      "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}${inputs ? ` ${t("inputs.keys")}` : ""}`,
+      "data-shape": `${rows}x${columns}`,
     },
     canvas,
     highlight(row, rows),
@@ -42,9 +44,16 @@ function matrix(
     state.row = Math.min(rows - 1, Math.max(0, Math.floor(((event.clientY - area.top) / area.height) * rows)));
     showValue();
   }
+  const made = el("div.inputs", { role: "status" });
+  const open = () => inputs && made.replaceChildren(...inputs(state.row, state.column));
+  field.addEventListener("click", open);
   field.addEventListener("pointermove", pointed);
   field.addEventListener("pointerdown", pointed);
   field.addEventListener("keydown", (event) => {
+    if (inputs && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      return open();
+    }
     if (!move(state, event, rows, columns)) return;
     event.preventDefault();
     showValue();
@@ -69,12 +78,14 @@ function matrix(
   grid.style.setProperty("--columns", columns);
   const titles = rowTitle || columnTitle ? el("span.axes", {}, `${rowTitle} ↓ · ${columnTitle} →`) : null;
   return el(
-    `figure.matrix${square ? ".square" : ""}`,
-    {},
-    el("figcaption", {}, el("b", {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size)),
+    `figure.matrix${square ? ".square" : ""}${inputs ? ".traced" : ""}`,
+    { "data-array": source || null },
+    el("figcaption", {}, el(`b${tone ? `.tone-${tone}` : ""}`, {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size)),
     grid,
     el("div.under", {}, titles, legend(colours)),
     readout,
+    inputs ? el("p.hint", {}, t("inputs.hint")) : null,
+    inputs ? made : null,
   );
 }
 
@@ -144,5 +155,7 @@ function matrixOf(name, options, head = -1) {
   const found = array(name);
   if (!found)
     return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
-  return matrix(head < 0 ? found : headOf(found, head), options);
+  const cut = name.lastIndexOf(".");
+  const inputs = head < 0 ? null : inputsOf(name.slice(0, cut), name.slice(cut + 1), head);
+  return matrix(head < 0 ? found : headOf(found, head), { ...options, inputs, source: name });
 }

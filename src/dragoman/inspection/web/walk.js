@@ -1,10 +1,12 @@
 // View 1, the paper step by step: the steps with their equations, and the choice of layer, head and position.
 
+// The step that the address names, as in `…/1-3-2-5-4.self-weights`.
+let walkStep = "";
 const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
 
 function startWalk() {
   const full = (stack, attention, order) =>
-    order.find((layer) => data.arrays[`${stack}.${layer}.${attention}.q`]) ?? order[0];
+    order.find((layer) => has(`${stack}.${layer}.${attention}.q`)) ?? order[0];
   const count = (n) => [...Array(n).keys()];
   walk.encoder = full("encoder", "self_attention", count(model.encoder_layers));
   walk.decoder = full("decoder", "cross_attention", count(model.decoder_layers).reverse());
@@ -14,9 +16,10 @@ function startWalk() {
 
 // What is chosen, as in `1-3-2-5-4`: layer of the encoder, of the decoder, head, positions; counted from 1.
 const walkChoice = {
-  write: () => Object.values(walk).map((n) => n + 1).join("-"),
+  write: () => Object.values(walk).map((n) => n + 1).join("-") + (walkStep && `.${walkStep}`),
   read(text) {
-    const numbers = text.split("-").map((n) => Number(n) - 1);
+    const [choice, step = ""] = text.split(".");
+    const numbers = choice.split("-").map((n) => Number(n) - 1);
     const limits = [
       model.encoder_layers,
       model.decoder_layers,
@@ -26,6 +29,7 @@ const walkChoice = {
     ];
     const valid = numbers.length === limits.length && limits.every((limit, i) => numbers[i] >= 0 && numbers[i] < limit);
     if (valid) Object.keys(walk).forEach((key, i) => (walk[key] = numbers[i]));
+    walkStep = valid && /^[\w-]+$/.test(step) ? step : "";
     return valid;
   },
 };
@@ -39,7 +43,7 @@ function walkView() {
   };
   const layer = (stack, leaf) => (_, i) => [
     i,
-    `${i + 1}${data.arrays[`${stack}.${i}.${leaf}.q`] ? "" : ` (${t("partly")})`}`,
+    `${i + 1}${has(`${stack}.${i}.${leaf}.q`) ? "" : ` (${t("partly")})`}`,
   ];
   const pieces = (side) => data.pieces[side].map((piece, i) => [i, `${i + 1} ${isolated(piece)}`]);
   const bar = el(
@@ -105,7 +109,7 @@ function kinds() {
 
 function absent() {
   const missing = (stack, depth) =>
-    [...Array(depth).keys()].filter((i) => !data.arrays[`${stack}.${i}.self_attention.q`]).map((i) => i + 1);
+    [...Array(depth).keys()].filter((i) => !has(`${stack}.${i}.self_attention.q`)).map((i) => i + 1);
   const lists = [
     ["encoder", model.encoder_layers],
     ["decoder", model.decoder_layers],
@@ -192,6 +196,8 @@ function figureOne() {
               href: `#${page.lang}/walk`,
               onclick: (event) => {
                 event.preventDefault();
+                walkStep = id;
+                chose();
                 leadTo(`step-${id}`);
               },
             },
@@ -240,6 +246,7 @@ function figureOne() {
 
 function leadTo(id) {
   const found = document.getElementById(id);
+  if (!found) return;
   found.scrollIntoView();
   found.focus({ preventScroll: true });
 }

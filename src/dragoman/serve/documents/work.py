@@ -21,6 +21,7 @@ from dragoman.serve.requests.ticket import Cancelled, Ticket
 from dragoman.serve.search.engine import SharedEngine, for_request
 from dragoman.serve.work.service import Service, TooLarge
 from dragoman.serve.work.text import choice_by_text
+from dragoman.system.processes import checked_by
 from dragoman.translator import Translator
 from dragoman.workflows.documents.documents import DocumentTask, run_documents
 from dragoman.workflows.listener import Listeners, Progress
@@ -101,7 +102,7 @@ class DocumentWorkers:
             return service.memories.joined(shared) if service.memories else shared
 
         journals = list(document.source.parent.glob("*.partial"))
-        with self._charged(facts) as charge:
+        with checked_by(document.ticket.check), self._charged(facts) as charge:
             try:
                 result = run_documents(task, choose, [listener], charge)
             except ConfigError:

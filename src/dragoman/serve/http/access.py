@@ -19,7 +19,7 @@ from dragoman.errors import DragomanError
 from dragoman.serve.http.body import FORMS, media_of
 from dragoman.serve.http.call import ServiceCall, service_of
 from dragoman.serve.http.problems import Problem, too_large
-from dragoman.serve.models.models import Models
+from dragoman.serve.models.models import Models, ServedModel
 from dragoman.serve.requests.record import current_record
 from dragoman.serve.store.keys import ApiKey, BadKey, OverQuota
 from dragoman.serve.work.service import Service, check_size
@@ -140,6 +140,27 @@ def model_of(key: ApiKey | None, models: Models, request: TextRequest) -> str | 
     if request.model is not None:
         return request.model  # whose own error says what it has
     raise _forbidden(f"no model of the key has these languages; it may use: {', '.join(key.models)}")
+
+
+def named_models(call: ServiceCall, names: Sequence[str]) -> list[ServedModel]:
+    """The models of these names, or the first that the key allows with the first of the other direction.
+
+    Raises UnknownModel, QueueFull if there are no models any more, and Problem for a model that the key may not use.
+    """
+    models = call.service.models
+    allowed = call.key.models if call.key else ()
+    for name in names:
+        if allowed and name not in allowed:
+            raise _forbidden(f"the key may not use {name!r:.60}; it may use: {', '.join(allowed)}")
+    if names:
+        return [models.named(name) for name in dict.fromkeys(names)]
+    _ = models.first_pair  # without any model the service is busy, not the key at fault
+    served = [model for model in models.models.values() if not allowed or model.name in allowed]
+    if not served:
+        raise _forbidden(f"no model of the key is served; it may use: {', '.join(allowed)}")
+    first, *others = served
+    back = {(pair.target, pair.source) for pair in first.pairs} - {(pair.source, pair.target) for pair in first.pairs}
+    return [first, *(model for model in others if {(pair.source, pair.target) for pair in model.pairs} <= back)][:2]
 
 
 def _header_key(request: Request) -> str:

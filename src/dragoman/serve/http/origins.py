@@ -9,16 +9,22 @@ import ipaddress
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from dragoman.errors import ConfigError
 from dragoman.serve.http.problems import Problem
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+# Read by GET, but each answer costs seconds of a processor: `<img src=…>` of any page would have them computed.
+DEAR = ("/v1/inspect/page",)
 ANY, SANDBOXED = "*", "null"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_BRACKETED = re.compile(r"\[(.*)\](?::\d+)?")
 _PATH = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 # What a page of another origin may send and read besides what browsers allow by themselves.
 _METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -54,15 +60,37 @@ class PublicAddress:
         """Whether pages of this origin may use the service."""
         return bool(origin) and (ANY in self.origins or origin.lower() in self.origins)
 
-    def refusal(self, method: str, headers: Headers) -> Problem | None:
-        """The problem of a request that a page of another origin has made and that may write something."""
+    def redirected(self, location: str) -> str:
+        """Where a client outside goes for an address of this service: a path, which no proxy has to change."""
+        parts = urlsplit(location)
+        query = f"?{parts.query}" if parts.query else ""
+        return self.path(f"/{parts.path.lstrip('/')}{query}")  # `//name` would be another host
+
+    def client(self, scope: Scope) -> Scope:
+        """The request with the address and the scheme that a trusted proxy says; what is no address is not believed."""
+        if not self.proxies or not scope.get("client") or not self._trusts(_address(scope["client"][0])):
+            return scope
+        headers = Headers(scope=scope)
+        scheme = headers.get("x-forwarded-proto", "").strip().lower()
+        hops = [hop for line in headers.getlist("x-forwarded-for") for hop in line.split(",")]
+        sender = next((hop for hop in reversed(hops) if not self._trusts(_address(hop))), hops[0] if hops else "")
+        address = _address(sender)
+        changes = {"scheme": scheme} if scheme in ("http", "https") else {}
+        return {**scope, **changes, **({"client": (str(address), 0)} if address else {})}
+
+    def _trusts(self, address: Address | None) -> bool:
+        return address is not None and any(address in _parsed(proxy) for proxy in self.proxies)
+
+    def refusal(self, method: str, path: str, headers: Headers) -> Problem | None:
+        """The problem of a request of another origin's page that may write something, or costs much."""
         origin, site = headers.get("origin", ""), headers.get("sec-fetch-site", "")
         foreign = (
             site not in ("same-origin", "none") if site else origin and not _is_of(origin, headers.get("host", ""))
         )
         if method == "OPTIONS" and origin and "access-control-request-method" in headers:
             return None if self.allows(origin) or not foreign else _foreign(origin)
-        return _foreign(origin) if method not in SAFE and foreign and not self.allows(origin) else None
+        guarded = method not in SAFE or path in DEAR
+        return _foreign(origin) if guarded and foreign and not self.allows(origin) else None
 
     def permissions(self, headers: Headers) -> dict[str, str]:
         """The headers by which a browser lets a page of an allowed origin read the answer."""
@@ -106,6 +134,26 @@ def public_address(
         raise ConfigError(f"--root-path {root}: not a path; write /dragoman, for example")
     hosts = frozenset(name.lower() for name in ("localhost", *names))
     return PublicAddress(hosts, frozenset(map(_checked, origins)), tuple(networks), root)
+
+
+def _address(text: str) -> Address | None:
+    """The address of a hop, which may have a port; None of what is none, as a name or anything that a client made up.
+
+    IPv4 within IPv6 is IPv4, so that one client has one address.
+    """
+    text = text.strip()
+    bracketed = _BRACKETED.fullmatch(text)
+    host = bracketed[1] if bracketed else text.partition(":")[0] if text.count(":") == 1 else text
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])  # the zone is a name of the other machine's
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+@cache
+def _parsed(proxy: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(proxy)
 
 
 def _network(proxy: str) -> str:

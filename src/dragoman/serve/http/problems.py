@@ -6,7 +6,7 @@ UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413   and a glossary more than a sender may keep; 456 for clients of DeepL
 QueueFull, DatabaseGone                503   with Retry-After
-CannotLook                             501
+CannotLook, CannotPack                 501
 Expired                                504
 Cancelled, ClientDisconnect            499   nobody reads it; it is not a failure of the service
 a page of another origin               403
@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
 from dragoman.errors import ConfigError, DataError, ResourceError
+from dragoman.serve.models.html_files import CannotPack
 from dragoman.serve.models.looking import CannotLook
 from dragoman.serve.models.models import UnknownLanguage, UnknownModel
 from dragoman.serve.requests.ticket import Cancelled, Expired, QueueFull
@@ -87,6 +88,7 @@ def problem_of(error: Exception) -> Problem:
         (UnknownModel, 404, "unknown-model", "The model is not served"),
         (UnknownGlossary, 404, "unknown-glossary", "There is no such glossary"),
         (CannotLook, 501, "cannot-look", "The model cannot be looked into"),
+        (CannotPack, 501, "cannot-pack", "No page can run the model"),
         (GlossaryLimit, 413, "glossary-limit", "No more glossaries can be kept"),
         (TooLarge, 413, "too-large", "The request is too large"),
         (Expired, 504, "expired", "The request took too long"),

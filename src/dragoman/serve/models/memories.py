@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.memory import Contents, Memory, MemoryMatch, MemoryUnit, contents
+from dragoman.memory import Contents, Memory, MemoryMatch, MemoryUnit, contents, existing_memory
 from dragoman.serve.models.models import ServedPair
 from dragoman.serve.store.glossaries import Languages
 from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
-from dragoman.workflows.documents.memory import DATABASE, existing_memory, open_memory
+from dragoman.workflows.documents.memory import DATABASE, open_memory
 
 
 class Memories:

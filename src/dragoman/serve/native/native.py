@@ -1,16 +1,17 @@
 """The native dialect, `/v1`: JSON in, JSON or server-sent events out, errors as RFC 9457; what models there are."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse, StreamingResponse
 from starlette.responses import Response
 
 from dragoman.documents.markup.markup import Tags
-from dragoman.serve.http.access import Call, charged
+from dragoman.serve.http.access import Call, charged, named_models
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.call import ServiceCall, problem_for
 from dragoman.serve.http.problems import Problem, malformed
@@ -83,6 +84,20 @@ async def card(call: Call, name: str) -> Response:
     except OSError:
         raise Problem(404, "no-card", "The model has no card", f"the model {name} has no README.md") from None
     return Response(text, media_type=MARKDOWN)
+
+
+@router.get("/translator", response_class=FileResponse, responses={200: {"content": {"text/html": {}}}})
+async def translator(
+    call: Call, model: Annotated[list[str] | None, Query(description="Names of models; at most one a direction")] = None
+) -> FileResponse:
+    """One HTML file that translates offline, as `dragoman export --to html` writes it.
+
+    It has the models that are named, else the first one and one of the other direction. 501 if no page can run a model.
+    """
+    models = named_models(call, model or [])
+    path = await call.run(call.service.html_files.file, models)
+    name = "-".join(re.sub(r"[^\w.-]", "_", model.name, flags=re.ASCII) for model in models)
+    return FileResponse(path, media_type="text/html", filename=f"translator-{name}.html")
 
 
 @router.get("/languages")

@@ -26,6 +26,7 @@ from dragoman.system.files import storage_error
 
 T = TypeVar("T")
 FILE = "service.db"
+KNOWN = "postgresql://… is known, or leave it out for SQLite"
 # Milliseconds that a transaction waits for one of another process.
 BUSY = 5000
 # Seconds that a connection to a server may take, and each of its answers.
@@ -53,13 +54,14 @@ class Database:
                 self.url = self.url.set(drivername="postgresql+psycopg")
             self.engine = _engine(self.url)
         except NoSuchModuleError:
-            known = "postgresql://… is known, or leave it out for SQLite"
-            raise ConfigError(f"--database {self.name}: no such kind of database; {known}") from None
+            raise ConfigError(f"--database {self.name}: no such kind of database; {KNOWN}") from None
         except ArgumentError:
             raise ConfigError(
                 "--database: not a URL; write postgresql://USER:PASSWORD@HOST/NAME, or leave it out for SQLite"
             ) from None
         except ModuleNotFoundError as error:
+            if self.url.get_backend_name() != "postgresql":  # of which SQLAlchemy knows, and this service does not
+                raise ConfigError(f"--database {self.name}: no such kind of database; {KNOWN}") from None
             raise ConfigError(
                 f'--database {self.name}: {error.name} is not installed; `pip install "dragoman[postgresql]"`'
             ) from None

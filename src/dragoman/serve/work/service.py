@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError
+from dragoman.serve.models.html_files import HtmlFiles
 from dragoman.serve.models.loading import golden_source
 from dragoman.serve.models.looking import Looking
 from dragoman.serve.models.memories import Memories
@@ -78,7 +79,7 @@ class Service:
     ) -> None:
         self.models, self.limits, self.metrics = models, limits or ServiceLimits(), Metrics()
         self.memories, self.state = memories, state or ServiceState()
-        self.glossaries, self.looking = Glossaries(self.state.database), Looking()
+        self.glossaries, self.looking, self.html_files = Glossaries(self.state.database), Looking(), HtmlFiles()
         self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
@@ -152,6 +153,7 @@ class Service:
             self._watching.join()
         self._threads.shutdown()
         self.batcher.close()
+        self.html_files.close()
         if self.memories:
             self.memories.close()
         self.keys.close()

@@ -6,6 +6,7 @@ none can stop a service.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,31 @@ KEEP = "keep"
 
 
 def find_kept(text: str, entries: Sequence[str]) -> list[Placeholder]:
-    """What the entries find in a text, also where it overlaps. Raises ConfigError for one that cannot be used."""
+    """What the entries find in a text, also where it overlaps. Raises ConfigError for one that cannot be used.
+
+    Letters are composed to be compared; what is found is as the text has it.
+    """
+    if not entries:
+        return []
+    composed = unicodedata.normalize("NFC", text)
+    if composed == text:
+        return _hits(text, entries)
+    places, composed = _places(text)
+    spans = ((places[hit.begin][0], places[hit.end - 1][1]) for hit in _hits(composed, entries))
+    return [Placeholder(begin, end, KEEP, text[begin:end]) for begin, end in spans]
+
+
+def _places(text: str) -> tuple[list[tuple[int, int]], str]:
+    """Where each character of a text in composed letters is in the text, and these."""
+    places, composed = list[tuple[int, int]](), list[str]()
+    for cluster in regex.finditer(r"\X", text):
+        letters = unicodedata.normalize("NFC", cluster[0])
+        composed.append(letters)
+        places += [cluster.span()] * len(letters)
+    return places, "".join(composed)
+
+
+def _hits(text: str, entries: Sequence[str]) -> list[Placeholder]:
     hits = list[Placeholder]()
     texts = _alternatives(tuple(entry for entry in entries if not _is_expression(entry)))
     if texts:
@@ -97,13 +122,13 @@ def _is_expression(entry: str) -> bool:
 @lru_cache(maxsize=16)
 def _alternatives(texts: tuple[str, ...]) -> re.Pattern[str] | None:
     """One of the texts, the longest that fits."""
-    longest_first = sorted(set(texts), key=len, reverse=True)
+    longest_first = sorted({unicodedata.normalize("NFC", text) for text in texts}, key=len, reverse=True)
     return re.compile("|".join(map(as_word, longest_first))) if texts else None
 
 
 @lru_cache(maxsize=MOST)
 def _compiled(entry: str, where: str = "decode.keep") -> Any:
     try:
-        return regex.compile(entry[1:-1])
+        return regex.compile(unicodedata.normalize("NFC", entry[1:-1]))
     except regex.error as error:
         raise ConfigError(f"{where}: {entry}: {error}; correct the expression, or leave out its slashes") from None

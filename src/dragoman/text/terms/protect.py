@@ -1,9 +1,10 @@
 """Placeholders: what a translation copies as it is, such as `%s`, `{name}`, `<b>`, web addresses. Named patterns.
 
 Input: a text. Output: its placeholders in order, none overlapping another; of those that overlap, the longest. The
-patterns know file formats, no languages, and leave alone what is more often text: `100 % sure` has no `% s`, `10:30` no
-`:30`, `he/she` no path, `$5` no variable unless `$1` to `$4` are there too. `laravel`, `accelerator` and `number` are
-found on request only: numbers may be written differently in another language and are compared by `text.words.numbers`.
+patterns know file formats and leave alone what is more often text: `100 % sure` has no `% s`, `10:30` no `:30`,
+`he/she` no path, `$5` no variable unless `$1` to `$4` are there too, and `$1` alone none where money is spoken of, by
+English and Korean words. `laravel`, `accelerator` and `number` are found on request only: numbers may be written
+differently in another language and are compared by `text.words.numbers`.
 `identifier` is what mixes letters, digits and signs: `COVID-19`, `v2.3.1`, a UUID, a checksum; `5 km`, `2nd` and
 `top-10` are words with a number.
 
@@ -187,8 +188,10 @@ def find_placeholders(
         patterns = PLACEHOLDERS if _ANY_SIGN.search(text) else ()
     elif patterns is LEARNED and not _ANY_SIGN.search(text):
         return []
-    placeholders = [match for name in dict.fromkeys(patterns) for match in _matches(text, name)]
-    for literal in dict.fromkeys(filter(None, literals)):
+    placeholders = [match for name in dict.fromkeys(patterns) for match in _matches(text, name, patterns is LEARNED)]
+    for literal in dict.fromkeys(literals):
+        if not literal or literal not in text:  # of the many names of a long line, a sentence has few
+            continue
         placeholders += [Placeholder(*match.span(), LITERAL, literal) for match in re.finditer(as_word(literal), text)]
     return apart(placeholders)
 
@@ -227,18 +230,20 @@ def blanked(text: str, placeholders: Iterable[Placeholder], sign: str = " ") -> 
     return "".join((*parts, text[at:]))
 
 
-def _matches(text: str, name: str) -> list[Placeholder]:
+def _matches(text: str, name: str, is_learned: bool = False) -> list[Placeholder]:
     sign, pattern = _compiled(name)
     placeholders: list[Placeholder] = []
     if not sign.search(text):
         return placeholders
-    variables = _variables(text) if name == "shell" else ""
+    variables = _variables(text, is_learned) if name == "shell" else ""
     for match in pattern.finditer(text):
         begin, end = match.span()
         if name in ("url", "path"):
             end = begin + len(_without_rest(match[0]))
         is_other = match[0][-1:].isdigit() and len(match[0]) == 2 and match[0][-1] not in variables
-        if (name == "shell" and is_other) or (name == "identifier" and not _is_identifier(match[0])):
+        if name == "identifier":
+            end -= len(match[0]) - len(_name_in(match[0]))
+        if (name == "shell" and is_other) or (name == "identifier" and not _is_identifier(text[begin:end])):
             continue
         if end > begin:
             placeholders.append(Placeholder(begin, end, name, text[begin:end]))
@@ -253,15 +258,49 @@ def _compiled(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(_SIGNS[name], re.ASCII), re.compile(PATTERNS[name], re.VERBOSE | only_ascii)
 
 
-def _variables(text: str) -> str:
-    """The digits of `$1`, `$2`, …, as far as each number up to them is there: `$5` alone is a price."""
-    return "".join(takewhile(lambda digit: f"${digit}" in text, "123456789"))
+# Words about money: next to them `$1` is a price. `The page $1 was deleted` is a message with a variable.
+_MONEY = re.compile(
+    r"\b(?:costs?|price[ds]?|pricing|pa(?:y|ys|id|ying)|spen[dt]s?|spending|bought|buy(?:s|ing)?|sell(?:s|ing)?|sold|worth|"
+    r"cheap\w*|expensive|dollars?|cents?|bucks?|bid(?:s|ding)?|rents?|wages?|ow(?:e|es|ed)|len[dt]|borrow\w*|donat\w+|"
+    r"coins?|bills?|discount\w*|apiece|earn\w*|invest\w*|cash|money|profits?|refund\w*|drinks?|coffee|burgers?|"
+    r"tickets?|lottery)\b|\$1(?:-a-|\s?/|\s(?:a|an|per|off|each)\s)|\b(?:a|another)\s\$1\b"
+    r"|[$€£¥₩]\s?(?:\d{2}|\d[.,]\d|[2-9])"
+    r"|가격|비용|요금|달러|센트|지불|할인|돈[을이은]|[샀팔][다어던았]|(?<![가-힣])사[다면려]|싸[다게]|비싸|빌[려렸]|벌었|환불|"
+    r"저렴|\$1\s?(?:짜리|밖에)|\d원",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"\$(\d)(?!\d|[.,]\d)")
+
+
+def _variables(text: str, is_learned: bool) -> str:
+    """The digits of `$1`, `$2`, …, as far as each number up to them is there: `$5` alone is a price.
+
+    So is `$1` where money is spoken of; training texts keep it (`is_learned`).
+    """
+    if is_learned:
+        return "".join(takewhile(lambda digit: f"${digit}" in text, "123456789"))
+    present = set(_VARIABLE.findall(text))
+    digits = "".join(takewhile(present.__contains__, "123456789"))
+    return "" if digits == "1" and _MONEY.search(text) else digits
 
 
 # A word, an initial letter in small; a number with its unit or ending: `top-10`, `5-year-old`, `mid-1990s`, `Fig.3`.
 _WORD_OR_NUMBER = re.compile(r"[a-z]+|[A-Z]?[a-z]+|\d+[A-Za-z]{0,4}")
 _JOINTS = re.compile(r"[-.:/+]+")
 _LEAST = 3
+# `MP3s`, `B-52s`: the plural is no part of the name. Names of fewer signs are shown to a model, which may know them.
+_PLURAL = re.compile(r"(?:[A-Z]{1,6}[-.]?){1,3}\d{1,4}[A-Z]{0,3}s")
+# `COVID-19-related`: an adjective is made of a name.
+_ABOUT = re.compile(
+    r"-(?:related|based|like|style|compatible|compliant|specific|infected|positive|negative|enabled|powered|capable|"
+    r"equipped|driven|certified|managed|only|free|class|type|level|induced|ready)$"
+)
+# `9billion`, `20minutes`, `0=off`: a number and a word without a space.
+_UNSPACED = re.compile(
+    r"\d+(?:\.\d+)?(?:hundred|thousand|[bmtrz]{1,2}illion|second|minute|hour|month|year|week|people|person|point|percent|"
+    r"dollar|euro|pound|player|times|meter|metre|mile|degree|page|day|star|inch|feet|foot|watt|volt|gram)s?"
+    r"|[1-4]-[dD]|\d+=[a-z]+"
+)
 
 
 def _is_identifier(run: str) -> bool:
@@ -271,9 +310,16 @@ def _is_identifier(run: str) -> bool:
         return run.count(".") > 1 and run.replace(".", "").replace(":", "").replace("/", "").isdigit()
     if run.count(":") > 1 and all(len(part) <= 4 for part in re.split("[:/.]", run)):  # MAC, IPv6
         return has_digit or run.count(":") > 3
-    if not has_digit or len(run) < _LEAST:
+    if not has_digit or len(run) < _LEAST or _UNSPACED.fullmatch(run):
         return False
     return "_" in run or "=" in run or not all(map(_WORD_OR_NUMBER.fullmatch, _JOINTS.split(run)))
+
+
+def _name_in(run: str) -> str:
+    """A run of letters and digits without the ending of a plural, and without the end of an adjective."""
+    if run[-1] == "s" and _PLURAL.fullmatch(run):
+        return run[:-1]
+    return _ABOUT.sub("", run) if "-" in run else run
 
 
 def _without_rest(address: str) -> str:

@@ -38,9 +38,11 @@ AMBIGUOUS = {"만": _ONLY, "조": _ARTICLE, "k": re.compile(""), "m": re.compile
 
 _UNITS = _table(
     "zero,zeros,zeroes,nonzero,nil,none=0 one,primary,once,single,sole=1 "
-    "two,twice,double,both,couple,pair,twin,twins,dual,secondary,binary,peer,sophomore=2 "
-    "three,thrice,triple,triples,trio,tertiary=3 "
-    "four,quadruple=4 five=5 six=6 seven=7 eight,octal=8 nine=9 ten,decimal=10 eleven=11 twelve,noon,midnight=12 "
+    "two,twice,double,doubles,doubled,doubling,bilingual,wwii,both,couple,pair,twin,twins,dual,secondary,binary,peer,"
+    "sophomore=2 "
+    "three,thrice,triplet,triplets,trilingual,triple,triples,trio,tertiary,ternary,trinary=3 "
+    "four,quadruple=4 five,pentagon=5 six,hexagon,sixpence=6 seven=7 eight,octal=8 nine=9 "
+    "ten,decimal,teen,teens,teenage,teenaged,teenager,teenagers=10 eleven=11 twelve,noon,midnight=12 "
     "thirteen=13 "
     "fourteen=14 fifteen=15 sixteen,hex,hexadecimal=16 seventeen=17 eighteen=18 nineteen=19 twenty,twenties=20 "
     "thirty,thirties=30 "
@@ -49,7 +51,7 @@ _UNITS = _table(
     "sixth,sixths=6 seventh,sevenths=7 eighth,eighths=8 ninth,ninths=9 tenth,tenths=10 eleventh=11 twelfth=12 "
     "thirteenth=13 fourteenth=14 fifteenth=15 sixteenth=16 seventeenth=17 eighteenth=18 nineteenth=19 twentieth=20 "
     "thirtieth=30 fortieth=40 fiftieth=50 sixtieth=60 seventieth=70 eightieth=80 ninetieth=90 hundredth=100 "
-    "thousandth=1000 "
+    "thousandth,thousandths=1000 millionth,millionths=1000000 billionth,billionths=1000000000 "
     "ones=1 twos=2 threes=3 fours=4 fives=5 sixes=6 sevens=7 eights=8 nines=9 tens=10"
 )
 _MONTHS = _table(
@@ -74,7 +76,7 @@ _DATE = re.compile(
 _NATIVE_TENS = _table("열=10 스물,스무=20 서른=30 마흔=40 쉰=50 예순=60 일흔=70 여든=80 아흔=90 백=100")
 _NATIVE = _table("하나,한,첫=1 둘,두=2 셋,세,석=3 넷,네,넉=4 다섯=5 여섯=6 일곱=7 여덟=8 아홉=9")
 _DAYS = _table(
-    "하루,처음,한번,일단,혼자,외동,각=1 이틀,양쪽,양,쌍,다음,둘째,재,반=2 사흘,셋째=3 "
+    "하루,처음,상반기,한번,일단,혼자,외동,각=1 이틀,양쪽,양,쌍,다음,하반기,후반,둘째,재,반=2 사흘,셋째=3 "
     "나흘,넷째=4 닷새=5 엿새=6 이레,일주일,주=7 반=30 여드레=8 아흐레=9 "
     "열흘=10 정오,자정=12 보름=15 유월=6 시월=10"
 )
@@ -83,13 +85,14 @@ _SINO = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "
 _COUNTED = (
     "월|일|년|분|초|층|번|호|차|등|위|주|개|회|세|학|급|단|배|인|원|부|절|장|점|킬|퍼|프로|달러|도|명|센|미터|대|시|살|달|잔|가지|쪽|마리|권|쌍|"
     "벌|곳|채|그루|송이|사람|째|병|판|줄|방|통|끼|켤|모금|조각|군데|바퀴|박|편|종|건|자루|척|통|해|평|리터|그램|톤|유로|파운드|엔|위안|줄|칸|자리|면|"
-    "중|대|세기|급|교시|할|푼|여|몇|사이클|페이지|단어|글자|발|팀|쪽|모두|다|팀|문장|항목"
+    "중|대|세기|급|교시|할|푼|여|몇|사이클|페이지|단어|글자|발|팀|쪽|모두|다|팀|문장|항목|륜|차원|진법"
 )
 _HANGUL = re.compile(
     rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
     rf"|(?<![가-힣])(?P<only_tens>{'|'.join(_NATIVE_TENS)})(?=\s|{_COUNTED}|[은는이가을를의도]|$)"
     rf"|(?<![가-힣])(?P<day>{'|'.join(_DAYS)})"
-    rf"|(?<![가-힣])제?(?P<sino>[영공일이삼사오육륙칠팔구십백천만억조]+?)(?=\s?(?:{_COUNTED})|[의은는이가을를에]?(?![가-힣]))"
+    rf"|(?<=시)(?P<half>반)"
+    rf"|(?<![가-힣])제?(?P<sino>[영공일이삼사오육륙칠팔구십백천만억조]+)(?=\s?(?:{_COUNTED})|[의은는이가을를에]?(?![가-힣]))"
 )
 # Languages whose numbers these are: of another, what is only in words is not known.
 LANGUAGES = frozenset(("en", "ko"))
@@ -145,6 +148,9 @@ def _latin(text: str) -> Iterable[int]:
                 yield from _values(run)
                 run = []
             is_like = False
+            for before in _ended(run, word if value is None else value):
+                yield from _values(before)
+                run = run[len(before) :]
             run.append(word if value is None else value)
             end = match.end()
             if value is not None:
@@ -160,6 +166,19 @@ def _latin(text: str) -> Iterable[int]:
     yield from _values(run)
 
 
+def _ended(run: list[int | str], following: int | str) -> Iterable[list[int | str]]:
+    """The beginning of a run that is a number by itself, because of what follows: `two million and three million`."""
+    if isinstance(following, int):
+        before = run[-1] if run else 100
+        is_one = not isinstance(before, int) or (before % 10 == 0 and 20 <= before <= 90 and following < 10)
+        if not is_one:
+            yield run
+    elif following in _BIG and run and run[-1] not in _BIG:
+        ends = [at for at, word in enumerate(run, 1) if isinstance(word, str) and word in _BIG]
+        if ends and _BIG[str(run[ends[-1] - 1])] <= _BIG[following]:
+            yield run[: ends[-1]]
+
+
 def _hangul(text: str) -> Iterable[int]:
     """The numbers in Korean words."""
     for match in _HANGUL.finditer(text):
@@ -169,10 +188,13 @@ def _hangul(text: str) -> Iterable[int]:
                 yield _NATIVE_TENS[match["tens"]]
         elif match["only_tens"]:
             yield _NATIVE_TENS[match["only_tens"]]
-        elif match["day"]:
-            yield _DAYS[match["day"]]
+        elif day := match["day"] or match["half"]:
+            yield _DAYS[day]
         else:
-            yield from _values([_SINO.get(syllable, syllable) for syllable in match["sino"]])
+            syllables = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
+            yield from _values(syllables)
+            if syllables[1:] and syllables[-1] == 1:  # 십일: eleven, or ten days
+                yield from _values(syllables[:-1])
 
 
 def _values(run: list[int | str]) -> list[int]:

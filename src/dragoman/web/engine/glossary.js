@@ -5,16 +5,14 @@
 // the likeliest hypothesis that has them, else the likeliest with the translation of the term alone replaced. What is in
 // neither is in `missing`.
 function* withGlossary(direction, sentence, glossary, changes) {
-  const translated = yield* direction.translate(sentence, changes);
+  const translated = yield* complete(direction, sentence, changes);
   const terms = glossary.filter(([source, target]) => target && occurs(sentence, source));
   const lacking = (text) => terms.filter(([, target]) => !occurs(text, target));
   if (!lacking(translated.text).length) return translated;
-  const beam = Math.max(4, direction.facts.decode.beam);
-  const ids = direction.source.encode(sentence);
-  const hypotheses = yield* direction.search(ids, { ...direction.facts.decode, ...changes, beam }, []);
-  const texts = hypotheses.map((hypothesis) => direction.textOf(hypothesis));
-  const complete = texts.find((text) => !lacking(text).length);
-  if (complete !== undefined) return { ...translated, text: complete };
+  const faults = countFaults(sentence, translated.text);
+  const texts = yield* hypotheses(direction, sentence, changes);
+  const best = texts.find((text) => !lacking(text).length && countFaults(sentence, text) <= faults);
+  if (best !== undefined) return { ...translated, text: best };
   let { text } = translated;
   for (const [source, target] of lacking(text)) {
     const alone = (yield* direction.translate(source, changes)).text.replace(/[.。]$/, "");

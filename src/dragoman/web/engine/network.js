@@ -1,5 +1,6 @@
 // The Transformer, section 3 of "Attention Is All You Need", with every option of [model]: encode(ids) → state,
-// decode(tokens, paths, state) → features. Names and order of operations are those of `dragoman.model`.
+// decode(tokens, paths, state) → features. Names and order of operations are those of `dragoman.model`. It is watched and
+// changed from outside, by objects that inherit from it and replace single methods (`web/look`).
 //
 // The keys and values of decoded positions are nodes of a tree: hypotheses share those of their common beginning. A path
 // is the list of the nodes of a hypothesis.
@@ -31,7 +32,7 @@ class Network {
         const q = this.positions.rotate(this._linear(y, count, `${attention}.w_q`), places);
         const k = this.positions.rotate(this._linear(y, count, `${attention}.w_k`), places);
         const v = this._linear(y, count, `${attention}.w_v`);
-        return this._linear(this._attend(q, k, v, everything), count, `${attention}.w_o`);
+        return this._linear(this._attend(q, k, v, everything, attention), count, `${attention}.w_o`);
       });
       x = this._sublayer(x, count, `${layer}.feed_forward_norm`, (y) => this._feedForward(y, count, layer));
     }
@@ -64,13 +65,13 @@ class Network {
         const past = state.past[number];
         append(past, 0, this.positions.rotate(this._linear(y, count, `${attention}.w_k`), places), first, count);
         append(past, 1, this._linear(y, count, `${attention}.w_v`), first, count);
-        return this._linear(this._attend(q, past[0], past[1], paths), count, `${attention}.w_o`);
+        return this._linear(this._attend(q, past[0], past[1], paths, attention), count, `${attention}.w_o`);
       });
       x = this._sublayer(x, count, `${layer}.cross_attention_norm`, (y) => {
         const attention = `${layer}.cross_attention`;
         const q = this._linear(y, count, `${attention}.w_q`);
         const [k, v] = state.memory[number];
-        return this._linear(this._attend(q, k, v, memory), count, `${attention}.w_o`);
+        return this._linear(this._attend(q, k, v, memory, attention), count, `${attention}.w_o`);
       });
       x = this._sublayer(x, count, `${layer}.feed_forward_norm`, (y) => this._feedForward(y, count, layer));
     }
@@ -83,31 +84,40 @@ class Network {
   }
 
   // softmax(Q Kᵀ / √d_k) V, Eq. (1), for each query over the positions in its list, and the heads side by side.
-  _attend(q, k, v, visible) {
+  _attend(q, k, v, visible, attention) {
     const { heads, d_k, d_v } = this.shape;
     const output = new Float32Array(visible.length * heads * d_v);
     const weights = new Float64Array(Math.max(...visible.map((list) => list.length)));
-    const scale = 1 / Math.sqrt(d_k);
+    const scale = this._scale();
     visible.forEach((list, row) => {
       for (let head = 0; head < heads; head++) {
         const from = (row * heads + head) * d_k;
         const to = (row * heads + head) * d_v;
-        let highest = -Infinity;
         for (let n = 0; n < list.length; n++) {
-          const score = dot(q, from, k, (list[n] * heads + head) * d_k, d_k) * scale;
-          weights[n] = score;
-          if (score > highest) highest = score;
+          weights[n] = dot(q, from, k, (list[n] * heads + head) * d_k, d_k) * scale;
         }
-        let sum = 0;
-        for (let n = 0; n < list.length; n++) sum += weights[n] = Math.exp(weights[n] - highest);
+        this._softmax(weights, list.length, attention, row, head);
         for (let n = 0; n < list.length; n++) {
-          const weight = weights[n] / sum;
+          const weight = weights[n];
           const value = (list[n] * heads + head) * d_v;
           for (let i = 0; i < d_v; i++) output[to + i] += weight * v[value + i];
         }
       }
     });
     return output;
+  }
+
+  _scale() {
+    return 1 / Math.sqrt(this.shape.d_k);
+  }
+
+  // The first `count` scores → weights that sum to 1, in place.
+  _softmax(scores, count) {
+    let highest = -Infinity;
+    for (let n = 0; n < count; n++) if (scores[n] > highest) highest = scores[n];
+    let sum = 0;
+    for (let n = 0; n < count; n++) sum += scores[n] = Math.exp(scores[n] - highest);
+    for (let n = 0; n < count; n++) scores[n] /= sum;
   }
 
   // Post-LN: norm(x + sublayer(x)). Pre-LN: x + sublayer(norm(x)).

@@ -37,6 +37,7 @@ LONGEST_EXAMPLE = 25
 def compare_runs(
     runs: Sequence[str | PathLike[str]],
     *,
+    overrides: Sequence[str] = (),
     equal: Equal | None = None,
     page: str | PathLike[str] | None = None,
     tokenize: str | None = None,
@@ -46,7 +47,8 @@ def compare_runs(
     """Train what is not trained, and compare the systems on their common test set.
 
     Each of `runs` is a configuration, the folder of a run, or a folder of such. A configuration whose run is finished
-    is not trained again, and one that was interrupted is resumed. `equal` gives the configurations after the first
+    is not trained again, and one that was interrupted is resumed. `overrides`, "section.key=value", are for all
+    configurations; one whose run had another value is refused. `equal` gives the configurations after the first
     the budget of the first: the same `flops`, `minutes` or `updates`; a run that was trained before with another
     budget is refused. `parameters` refuses those whose number of parameters differs by more than a tenth. `page` is
     where the self-contained page is written.
@@ -54,7 +56,7 @@ def compare_runs(
     Raises ConfigError for runs that cannot be compared, DataError, ModelError, and what `train` raises.
     """
     listener = Listeners(listeners)
-    systems = read_systems(runs)
+    systems = read_systems(runs, overrides)
     test_set = shared_test_set(systems)
     example = _example(test_set)
     require_training_text(systems)

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.config import LanguageModelConfig, RunConfig
-from dragoman.config.file import read_config, read_run_config
+from dragoman.config.file import differences, read_config, read_run_config
 from dragoman.errors import ConfigError, DataError, ModelError, checked_path
 from dragoman.workflows.evaluate.evaluate import TestSet
 from dragoman.workflows.evaluate.held_out import held_out_by_pair
@@ -32,9 +32,9 @@ class System:
         return (self.folder / MODEL).exists()
 
 
-def read_systems(runs: Sequence[str | PathLike[str]]) -> list[System]:
+def read_systems(runs: Sequence[str | PathLike[str]], overrides: Sequence[str] = ()) -> list[System]:
     """The systems. Raises ConfigError for what is neither a configuration nor a run, for one alone, for one twice."""
-    systems = [system for run in runs for system in _systems(checked_path("run", run))]
+    systems = [system for run in runs for system in _systems(checked_path("run", run), overrides)]
     if len(systems) < 2:
         raise ConfigError("compare: one system; give two configurations or folders of runs, or a folder of several")
     folders = [system.folder.absolute() for system in systems]
@@ -72,11 +72,14 @@ def require_training_text(systems: Sequence[System]) -> None:
                 raise DataError(f"{system.name}: its training text {path} is not there; put it back where it was")
 
 
-def _systems(path: Path) -> Iterator[System]:
+def _systems(path: Path, overrides: Sequence[str]) -> Iterator[System]:
     if path.is_file():
-        config, user_keys = read_config(path)
+        config, user_keys = read_config(path, overrides)
         _refuse_language_model(path, config)
-        yield System(config.project.name, output_of(config), config, user_keys)
+        system = System(config.project.name, output_of(config), config, user_keys)
+        if system.is_finished:
+            _refuse_other_values(system, overrides)
+        yield system
     elif (path / "config.toml").exists():
         yield _run(path)
     elif path.is_dir():
@@ -86,6 +89,17 @@ def _systems(path: Path) -> Iterator[System]:
         yield from runs
     else:
         raise ConfigError(f"{path}: no such file or folder; give a configuration, or the folder of a run")
+
+
+def _refuse_other_values(system: System, overrides: Sequence[str]) -> None:
+    """Raise ConfigError where the finished run has other values: it is not trained again."""
+    changed = differences(read_run_config(system.folder), system.config)
+    for key, _, value in (override.partition("=") for override in overrides):
+        if value.strip("\"'") != "auto" and any(f"{name}.".startswith(f"{key}.") for name in changed):
+            raise ConfigError(
+                f"{system.folder}: is trained with another {key}; leave {key}={value} out, or give the configuration "
+                "another train.output"
+            )
 
 
 def _run(folder: Path) -> System:

@@ -1,6 +1,7 @@
 """Cleaning a corpus: files of the same names without the pairs that break a rule, and a file of those pairs."""
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import compress
@@ -23,7 +24,9 @@ from dragoman.data.corpus.rules import Context, with_usual_ratio
 from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out, judged
 from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
+from dragoman.installed.opening import ModelPath
 from dragoman.system.files import refuse_existing
+from dragoman.workflows.data.agreement import DISAGREEMENT, Agreement, percentiles
 from dragoman.workflows.data.check import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -42,6 +45,8 @@ class CleanResult:
     """JSON Lines of the removed pairs: line, reasons, source, target."""
     ratio: float
     """The usual number of target characters per source character."""
+    disagreement: dict[str, float]
+    """Percentiles of the scores of the pairs that models were asked about (`agreement`); empty without models."""
 
 
 def clean_data(
@@ -53,18 +58,24 @@ def clean_data(
     workers: int = 1,
     force: bool = False,
     ray: bool = False,
+    models: Sequence[ModelPath] = (),
+    disagreement: float = DISAGREEMENT,
     listeners: Iterable[Listener] = (),
 ) -> CleanResult:
     """Write the pairs that break no rule of [data.clean] to files of the same names in the folder `output`.
 
     `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file. Pairs keep their order;
     the removed ones go to `rejects.jsonl`. The result does not depend on `workers`, the number of processes, nor on
-    `ray`, with which the rules run under Ray Data. Raises ConfigError if a file exists and not `force`, or DataError.
+    `ray`, with which the rules run under Ray Data. With `models`, one of each direction, a pair that breaks no rule is
+    removed if their score of it (`agreement`, nats per token) is above `disagreement`. Raises ConfigError if a file
+    exists and not `force`, ModelError, or DataError.
     """
     config = config if isinstance(config, RunConfig) else load_config(config)
     corpus = corpus_of(source, target)
     folder = checked_path("output", output)
     check_count("workers", workers)
+    agreement = Agreement(models, config.project.source, config.project.target) if models else None
+    scores = array("d")
     refuse_pipes(corpus.files)
     if ray:
         refuse_without_ray(corpus)
@@ -80,14 +91,18 @@ def clean_data(
         stack.callback(cleaner.close)
         out = stack.enter_context(new_text_files([*files, folder / REJECTS]))
         for block, judgement in judged_by_ray(corpus, judge) if ray else judged(blocks, judge, workers):
-            _write(cleaner.decide(block, judgement), out, corpus)
+            cleaned = cleaner.decide(block, judgement)
+            if agreement:
+                cleaned = cleaner.without_disagreement(cleaned, agreement.scores, disagreement)
+                scores.extend(cleaned.scores.values())
+            _write(cleaned, out, corpus)
             listener.on_progress(Progress("cleaning", cleaner.pairs, reading.expected(cleaner.pairs), "pairs"))
         if reader.surplus:
             raise DataError(describe_unequal(corpus))
         if not cleaner.pairs:
             raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
     removed, ratio = dict(cleaner.removed.most_common()), round(judge.context.ratio, 4)
-    return CleanResult(cleaner.pairs, cleaner.remaining, removed, files, folder / REJECTS, ratio)
+    return CleanResult(cleaner.pairs, cleaner.remaining, removed, files, folder / REJECTS, ratio, percentiles(scores))
 
 
 def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:
@@ -126,4 +141,5 @@ def _write(cleaned: CleanedBlock, out: TextFiles, corpus: CorpusConfig) -> None:
     block, stays = cleaned.block, cleaned.stays.tolist()
     source, target = (compress(side.lines, stays) for side in (block.source, block.target))
     out.write_pairs(corpus, zip(source, target, strict=True))
-    out.write(len(corpus.files), (reject_line(block, row, why) for row, why in cleaned.reasons.items()))
+    lines = (reject_line(block, row, why, cleaned.scores.get(row)) for row, why in cleaned.reasons.items())
+    out.write(len(corpus.files), lines)

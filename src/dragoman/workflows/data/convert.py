@@ -1,6 +1,6 @@
-"""Bilingual documents → pairs to train on: TMX memories, PO and XLIFF files into one `.tsv`.
+"""Bilingual documents → pairs to train on: TMX memories, PO, XLIFF, Qt and Xcode catalogues into one `.tsv`.
 
-Memories are read in constant memory. Of PO and XLIFF the finished translations count, nothing fuzzy or new.
+Memories are read in constant memory. Of the others the finished translations count, nothing fuzzy, new or unfinished.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.files import atomic_file, refuse_existing
 
-ENDINGS = (".tmx", ".tmx.gz", ".tmx.zst", ".po", ".pot", ".xlf", ".xliff", ".mxliff", ".sdlxliff")
+ENDINGS = (".tmx", ".tmx.gz", ".tmx.zst", ".po", ".pot", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".ts", ".xcstrings")
 # By the names of formats.
-BILINGUAL = ("gettext PO", "XLIFF")
+BILINGUAL = ("gettext PO", "XLIFF", "Qt", "Xcode strings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def convert_data(
     request = DocumentOptions(source, target)
     counts: dict[str, int] = {}
     with atomic_file(path) as file:
-        for each in map(Path, files):
-            for one, other in bilingual_pairs(each, request):
-                file.write(f"{one}\t{other}\n".encode())
-                counts[str(each)] = counts.get(str(each), 0) + 1
-            counts.setdefault(str(each), 0)
+        for name in map(Path, files):
+            counts[str(name)] = 0
+            for pair in bilingual_pairs(name, request):
+                file.write("{}\t{}\n".format(*pair).encode())
+                counts[str(name)] += 1
         if not any(counts.values()):
             raise DataError(f"{files[0]}: no pair of {source} and {target}; name the languages with --from and --to")
     return Conversion(path, sum(counts.values()), counts)
@@ -65,16 +65,18 @@ def bilingual_pairs(path: Path, request: DocumentOptions) -> Iterator[tuple[str,
         yield from ((pair.source, pair.target) for pair in read_tmx(path, request.source, request.target))
         return
     if path.is_file() and not path.name.lower().endswith(ENDINGS):
-        raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po or .xliff files")
+        raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po, .xliff, .ts or .xcstrings files")
     kind = kind_of(path)
     if kind.name not in BILINGUAL:
-        raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po or .xliff files")
+        raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po, .xliff, .ts or .xcstrings files")
     try:
         unfinished = {
             (unit.location, unit.source.text) for unit in read_document(path, kind, replace(request, update=True)).units
         }
         for unit in read_document(path, kind, request).units:
             if unit.existing is not None and (unit.location, unit.source.text) not in unfinished:
-                yield " ".join(unit.source.text.split()), " ".join(unit.existing.text.split())
+                pair = " ".join(unit.source.text.split()), " ".join(unit.existing.text.split())
+                if all(pair):
+                    yield pair
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; check the path") from None

@@ -27,13 +27,14 @@ from dragoman.control.search.request import merge_glossaries
 from dragoman.documents import Document, DocumentOptions
 from dragoman.documents.formats import read_document
 from dragoman.errors import ConfigError, DragomanError, check_count, check_type, checked_path
+from dragoman.memory import existing_memory
 from dragoman.system.files import sha256
 from dragoman.text.terms.glossary import GlossaryLike
 from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.documents.files import Failure, Source, find_sources, is_folder, refuse_targets, target_of
 from dragoman.workflows.documents.journal import open_journal, refuse_unfinished
-from dragoman.workflows.documents.memory import candidates_of, existing_memory, open_memory
+from dragoman.workflows.documents.memory import candidates_of, open_memory
 from dragoman.workflows.documents.review import refuse_review, write_review
 from dragoman.workflows.documents.work import DocumentJob, DocumentWork, FileState, TranslatedDocument, file_state
 from dragoman.workflows.listener import Listener, Listeners

@@ -22,7 +22,7 @@ from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import Kind
 from dragoman.documents.xml.text import writable
 from dragoman.errors import ConfigError, DataError, check_type, checked_path
-from dragoman.memory import Memory, MemoryMatch, MemoryUnit, contents
+from dragoman.memory import Memory, MemoryMatch, MemoryUnit, contents, existing_memory
 from dragoman.memory.keys import similarity
 from dragoman.system.files import atomic_file, refuse_existing
 from dragoman.text.words.language import primary_language
@@ -64,14 +64,6 @@ def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
         remedy = f"it has {known}" if known else "name them with --from and --to, or give another file"
         raise DataError(f"{path}: nothing from {source} into {target}; {remedy}")
     return memory
-
-
-def existing_memory(path: str | PathLike[str]) -> Path:
-    """The path of a memory, whatever its format. Raises ConfigError for a missing file."""
-    path = checked_path("memory", path)
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file; give a memory: .db, .tmx, .tsv, .po or .xliff")
-    return path
 
 
 def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Callable[[str], Sequence[MemoryMatch]]:

@@ -43,7 +43,9 @@ def measure_quality(
     try:
         learned = calibrate(translator, pairs, listener=listener)
     except DataError as why:  # too little text: a model without confidence is a model too
-        listener.notice(f"no confidence is learned from the validation text: {str(why).removeprefix('confidence: ')}")
+        cause = str(why).removeprefix("confidence: ").partition(";")[0]
+        later = "`dragoman model confidence` learns it from more text"
+        listener.notice(f"no confidence is learned from the validation text: {cause}; {later}")
     else:
         found = learned.plain.calibration
         listener.notice(

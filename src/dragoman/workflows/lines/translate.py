@@ -23,13 +23,13 @@ from dragoman.bundled import bundled_models
 from dragoman.config import DecodeConfig
 from dragoman.data.corpus.corpus import read_lines
 from dragoman.errors import ConfigError, check_count, checked_path
+from dragoman.memory import existing_memory
 from dragoman.system.cluster import cluster as ray_cluster
 from dragoman.system.files import is_special, sha256
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.tbx import TermBase
 from dragoman.translator import Translator
 from dragoman.version import __version__
-from dragoman.workflows.documents.memory import existing_memory
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
 from dragoman.workflows.lines.partial_output import partial_output, refuse_taken, saved_lines
 from dragoman.workflows.lines.shards import cut, windows

@@ -15,7 +15,6 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
 from dragoman.translation import NO_FAULTS, Candidate, Flag, Translation
 from dragoman.translator import Translator
-from dragoman.workflows.documents.memory import open_memory
 from dragoman.workflows.lines.requests import LineRequest, parse_lines, translate_requests
 from dragoman.workflows.listener import Listeners
 
@@ -175,6 +174,10 @@ class LineWork:
             return chosen
         key, pair = (id(chosen), chosen.pair.name), chosen.pair
         if key not in self._remembering:
+            from dragoman.workflows.documents.memory import (
+                open_memory,
+            )  # it reads many formats: for most calls not needed
+
             memory = open_memory(self.memory, pair.source, pair.target or "und")
             self._remembering[key] = chosen, chosen.with_memory(memory)  # the first keeps its id from being reused
         return self._remembering[key][1]

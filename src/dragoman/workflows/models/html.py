@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -10,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.exporting.packing import Numbers, Tensor, rounded
-from dragoman.exporting.page import PageModel, render
+from dragoman.exporting.page import PageModel, render, service_worker
 from dragoman.importing.opennmt.arrays import arrays_of, positions_of
 from dragoman.importing.opennmt.ctranslate2 import model_shape
 from dragoman.importing.opennmt.folder import read_ct2_folder
@@ -62,15 +63,7 @@ def export_page(
     refuse_unwritable_file(path)
     listener = Listeners(listeners)
     bundles = open_models(models, base)
-    _refuse_twice(bundles)
-    pages = []
-    for bundle in bundles:
-        listener.notice(f"packing {bundle.config.project.name}")
-        pages.append(page_model(bundle, cast("Numbers | None", numbers)))
-    try:
-        page = render(pages)
-    except ModelError as error:
-        raise ModelError(f"{bundles[0].folder}: no page can run it: {error}") from None
+    page = _page(bundles, cast("Numbers | None", numbers), listener, served=False)
     size = len(page.encode())
     if size > MUCH:
         listener.on_warning(f"{path}: {size / 1e6:,.0f} MB; it may be too large for a phone")
@@ -79,9 +72,33 @@ def export_page(
     return PageResult(path, size, pairs)
 
 
+def write_site(models: Sequence[str | PathLike[str]], folder: str | PathLike[str]) -> Path:
+    """Write the page of `models` as `index.html` into a folder that a server offers, with `worker.js` next to it.
+
+    A browser stores it and can install it as an app. Returns the page. Raises as `export_page` does.
+    """
+    page = _page(open_models(models), None, Listeners(()), served=True)
+    path = Path(folder) / "index.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text_atomically(path.parent / "worker.js", service_worker(page))
+    write_text_atomically(path, page)
+    return path
+
+
+def _page(bundles: Sequence[Bundle], numbers: Numbers | None, listener: Listeners, *, served: bool) -> str:
+    _refuse_twice(bundles)
+    pages = []
+    for bundle in bundles:
+        listener.notice(f"packing {bundle.config.project.name}")
+        pages.append(page_model(bundle, numbers))
+    return render(pages, served=served)
+
+
 def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
     """A bundle as a page has it. Raises ModelError if its network is not one that a page can run."""
-    read = _of_weights if bundle.has_weights else _of_export
+    # Where there is no PyTorch, the export has the model too.
+    has_torch = find_spec("torch") is not None
+    read = _of_weights if bundle.has_weights and (has_torch or not bundle.exports) else _of_export
     tensors, shape = read(bundle, numbers)
     # Next to bundled models is a notice of whose text they learned from.
     notices = [HOME / NOTICE] if bundle.folder.parent == HOME else []

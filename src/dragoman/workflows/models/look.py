@@ -12,10 +12,16 @@ from dragoman.config import DecodeConfig
 from dragoman.control.languages import Pairs
 from dragoman.control.search.sentences import split_texts
 from dragoman.errors import DataError, ModelError, check_type
+from dragoman.exporting.page import SEARCH, embedded
 from dragoman.inspection.inspect import BundleInspection, inspect_bundle
+from dragoman.inspection.page import LiveModel
 from dragoman.installed.opening import open_model
 from dragoman.translator import Translator
 from dragoman.workflows.models.dequantise import dequantised
+from dragoman.workflows.models.html import page_model
+
+# A page of more bytes of weights takes long to open, and every step in it seconds.
+LARGEST = 48 * 1024**2
 
 Model = str | os.PathLike[str] | Bundle | Translator
 
@@ -38,6 +44,18 @@ def inspect(
         to = to or (model.pair.target if model.pair else None)
     bundle, network = dequantised(_bundle_of(model))
     return inspect_bundle(bundle, network, text, target, options or bundle.config.decode, to)
+
+
+def live_model(bundle: Bundle, inspection: BundleInspection) -> LiveModel:
+    """The model as a page runs it, which searches as `inspection` did.
+
+    `bundle` is that which was opened, not the one with dequantised weights. Raises ConfigError for a model that is too
+    large for a page, ModelError for one that no page can run.
+    """
+    languages = [(pair.source, pair.target or "und") for pair in bundle.config.project.all_pairs]
+    facts, weights = embedded(page_model(bundle), LARGEST)
+    facts["decode"] |= {key: getattr(inspection.options, key) for key in SEARCH}
+    return LiveModel(facts | {"pair": languages.index(inspection.languages)}, weights)
 
 
 def sentences_of(bundle: Bundle, text: str, to: str | None = None) -> list[str]:

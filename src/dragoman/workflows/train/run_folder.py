@@ -37,7 +37,7 @@ Notice = Callable[[str], object]
 # Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
 MAY_CHANGE = (
     *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines", "checkpoint_minutes")),
-    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
+    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute", "snapshots")),
     "project.license",
     *("data.test", "data.general_test", "data.clean", "data.mix"),
     "decode.",

@@ -147,6 +147,12 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
     assert "no finished run" in dragoman("compare", run, run.parent.parent / "data").refused(2)
     assert "M parameters, the first system has" in dragoman("compare", run, config, "--equal", "parameters").refused(2)
 
+    keys = ("train.seed=77", "train.output=runs/toy")
+    complaint = dragoman("compare", config, run.parent.parent / "run.toml", *keys[:1]).refused(2)
+    assert complaint.startswith(f"{run}: is trained with another train.seed; leave train.seed=77 out")
+    assert "two of the systems are this run" in dragoman("compare", run, config, keys[1]).refused(2)
+    assert "unknown key" in dragoman("compare", run, config, "train.sed=77").refused(2)
+
     other = run.parent.parent / "data/other"
     other.mkdir()
     for side in ("en", "de"):

@@ -48,6 +48,11 @@ def test_clean_reports_what_it_removed(dragoman: Any, project: Path, text: list[
     assert found["removed"] == {"empty": 1, "numbers": 1}
 
 
+def test_a_limit_of_disagreement_needs_models(dragoman: Any, project: Path, text: list[Path]) -> None:
+    done = dragoman("data", "clean", project / "run.toml", *text, "-o", project / "out", "--disagreement", "3")
+    assert "--disagreement: is about models; give one of each direction with -m" in done.refused(2)
+
+
 def test_clean_says_when_nothing_is_left(dragoman: Any, project: Path, tmp_path: Path) -> None:
     (tmp_path / "all.tsv").write_text("the dog likes 77 birds\tder hund mag 78 vogel\n" * 3)
     command = ["data", "clean", project / "run.toml", tmp_path / "all.tsv", "-o", tmp_path / "clean", *KEYS]

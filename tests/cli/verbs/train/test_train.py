@@ -58,7 +58,7 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], No
 def test_a_run_leaves_what_it_promises(trained: Path) -> None:
     run = trained / "runs/toy"
     assert {path.name for path in run.iterdir()} == {
-        "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
+        "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "snapshots", "tokenizer"
     }  # fmt: skip
     assert list(run.rglob(".*")) == []
 

@@ -1,0 +1,139 @@
+// gettext PO: the messages without a translation, and their translations put into the file, whose other lines stay.
+"use strict";
+
+const PO_LINE = /^\s*(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?\s*)?"((?:[^"\\]|\\.)*)"\s*$/;
+const ESCAPES = { n: "\n", t: "\t", r: "\r" };
+// The mark of the key of a menu or a button: _File, E&xit. Longer texts are sentences.
+const ACCELERATOR = /(?:(?<=^|[\s("'[])([_&~])(?=\p{L})|(?<=\p{Lu}\p{Ll}{0,30})([_&~])(?=\p{Ll}))(?!\w{1,32};)/gu;
+const LONGEST_LABEL = 80;
+
+// As `documentOf`; with `everything` also the messages that have a translation. Messages with plural forms stay as they
+// are. Raises an Error for what is no PO file.
+function poDocument(name, lines, newline, language, everything) {
+  const messages = poMessages(name, lines);
+  const current = messages.filter(({ obsolete, fields }) => !obsolete && fields.msgid?.text.trim());
+  const plural = current.filter(({ fields }) => fields.msgid_plural);
+  const single = current.filter((message) => !plural.includes(message) && message.fields.msgstr);
+  const chosen = single.filter(({ fields }) => everything || !fields.msgstr.text);
+  const units = chosen.map((message) => poUnit(message));
+  const notes = [units.length ? ["po_messages", { count: units.length, total: current.length }] : ["po_nothing", {}]];
+  if (plural.length) notes.push(["po_plurals", { lines: listed(plural) }]);
+  return {
+    lines: units.flatMap(({ cores }) => cores),
+    notes,
+    repeats: single.length > 0,
+    filled(translations) {
+      const changed = new Map();
+      let at = 0;
+      for (const unit of units) {
+        const texts = translations.slice(at, (at += unit.cores.length));
+        const translated = poText(unit, texts);
+        changed.set(unit.message, { translated, fuzzy: differs(unit.source, translated) });
+      }
+      return poLines(messages, lines, changed, language).join(newline);
+    },
+  };
+}
+
+// The messages of the lines: {fields, comments, obsolete}; a field has its text, its first line and the one behind it.
+function poMessages(name, lines) {
+  const messages = [];
+  let message = null;
+  let field = null;
+  const begin = () => messages.push((message = { fields: {}, comments: [], obsolete: false }));
+  lines.forEach((line, at) => {
+    const match = PO_LINE.exec(line);
+    if (line.trim().startsWith("#")) {
+      const obsolete = line.trim().startsWith("#~");
+      if (!message || message.fields.msgstr || (message.obsolete && !obsolete)) begin();
+      if (obsolete) message.obsolete = true;
+      else message.comments.push(at);
+      field = null;
+    } else if (match?.[1]) {
+      const key = match[2] ? `msgstr ${match[2]}` : match[1];
+      if (!message || (message.fields.msgstr && /^msg(ctxt|id)$/.test(key)) || message.obsolete) begin();
+      message.fields[key] = field = { text: unescaped(match[3]), start: at, end: at + 1 };
+      if (match[2]) message.fields.msgstr = field;
+    } else if (match && field) {
+      field.text += unescaped(match[3]);
+      field.end = at + 1;
+    } else if (line.trim()) throw new Error(text("po_line", { name, line: at + 1 }));
+  });
+  return messages;
+}
+
+function unescaped(raw) {
+  return raw.replace(/\\(.)/g, (_, sign) => ESCAPES[sign] ?? sign);
+}
+
+function escaped(line) {
+  return line.replace(/[\\"]/g, "\\$&").replace(/\t/g, "\\t").replace(/\r/g, "\\r");
+}
+
+// What of a message is translated: its lines without the white space around them and the mark of a key.
+function poUnit(message) {
+  const source = message.fields.msgid.text;
+  const marks = source.length <= LONGEST_LABEL && !/^[_&~][\p{Ll}_]+$/u.test(source) ? [...source.matchAll(ACCELERATOR)] : [];
+  const mark = marks.length === 1 ? { sign: marks[0][0], key: source[marks[0].index + 1] } : null;
+  const plain = mark ? source.slice(0, marks[0].index) + source.slice(marks[0].index + 1) : source;
+  const rows = plain.split("\n").map((row) => {
+    const core = row.trim();
+    const at = row.indexOf(core);
+    return [row.slice(0, at), core, row.slice(at + core.length)];
+  });
+  return { message, source: plain, mark, rows, cores: rows.map(([, core]) => core).filter(Boolean) };
+}
+
+function poText({ rows, mark }, translations) {
+  const rest = [...translations];
+  const whole = rows.map(([before, core, behind]) => before + (core && rest.shift()) + behind).join("\n");
+  return mark ? withMark(whole, mark) : whole;
+}
+
+// The mark before a letter of a script with capitals, the key if there is one; else behind the label: 파일(_F).
+function withMark(label, { sign, key }) {
+  const letters = label.match(/\p{L}/gu) ?? [];
+  if (!letters.length) return label;
+  if (letters.some((letter) => letter.toLowerCase() === letter.toUpperCase())) {
+    return label.replace(/[\s.…:：]*$/u, (end) => `(${sign}${key.toUpperCase()})${end}`);
+  }
+  const place = label.toLowerCase().indexOf(key.toLowerCase());
+  const at = place < 0 ? label.search(/\p{L}/u) : place;
+  return label.slice(0, at) + sign + label.slice(at);
+}
+
+function differs(source, translated) {
+  return faultsOf(source, translated.replace(/\([_&~]\p{L}\)|[_&~](?=\p{L})/gu, "")).placeholders.length > 0;
+}
+
+// The lines of the file; a translation with other placeholders than its source is fuzzy, so that no program uses it.
+function poLines(messages, lines, changed, language) {
+  const result = lines.map((line) => [line]);
+  const header = messages.find(({ fields, obsolete }) => fields.msgid?.text === "" && !fields.msgctxt && !obsolete);
+  if (header?.fields.msgstr && changed.size) {
+    const { start, end } = header.fields.msgstr;
+    for (let at = start; at < end; at++) {
+      result[at] = [lines[at].replace(/charset=[\w.:-]+/, "charset=UTF-8").replace(/"Language:\s*\\n"/, `"Language: ${language}\\n"`)];
+    }
+  }
+  for (const [{ fields, comments }, { translated, fuzzy }] of changed) {
+    const { start, end } = fields.msgstr;
+    result[start] = translated.includes("\n") ? ['msgstr ""', ...rowsOf(translated)] : [`msgstr "${escaped(translated)}"`];
+    for (let at = start + 1; at < end; at++) result[at] = [];
+    const flags = comments.find((at) => lines[at].trim().startsWith("#,"));
+    if (!fuzzy || (flags !== undefined && /\bfuzzy\b/.test(lines[flags]))) continue;
+    if (flags !== undefined) result[flags] = [lines[flags].replace("#,", "#, fuzzy,")];
+    else result[(fields.msgctxt ?? fields.msgid).start].unshift("#, fuzzy");
+  }
+  return result.flat();
+}
+
+function rowsOf(translated) {
+  return translated.split(/(?<=\n)/).map((row) => `"${escaped(row.replace(/\n$/, ""))}${row.endsWith("\n") ? "\\n" : ""}"`);
+}
+
+// The numbers of lines, the first few.
+function listed(messages) {
+  const numbers = messages.map(({ fields }) => fields.msgid.start + 1);
+  return numbers.slice(0, 8).join(", ") + (numbers.length > 8 ? " …" : "");
+}

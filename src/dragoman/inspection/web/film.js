@@ -1,0 +1,175 @@
+// View 8, the film: one sentence by the snapshots of the run, from step 0 to the model, as a film that can be stopped.
+
+const FRAME_MILLISECONDS = 900;
+const filmState = { frame: -1, map: "", head: 0, timer: 0 };
+const frames = () => data.film.frames.filter((frame) => !frame.problem);
+const stepName = ({ step }) => (step === null ? t("film.model") : `${t("checkpoints.step")} ${whole(step)}`);
+
+// The weights of one attention of one head at a frame, as a matrix.
+function filmWeights(frame, map, head) {
+  const { maps, heads, weights } = data.film;
+  const side = { position: (name) => (name.startsWith("encoder") ? "source" : "input") };
+  side.key = (name) => (name.endsWith("cross_attention") ? "source" : side.position(name));
+  const shape = (name) => [data.pieces[side.position(name)].length, data.pieces[side.key(name)].length];
+  const size = (name) => shape(name)[0] * shape(name)[1];
+  const total = maps.reduce((sum, name) => sum + heads * size(name), 0);
+  const before = maps.slice(0, maps.indexOf(map)).reduce((sum, name) => sum + heads * size(name), 0);
+  if (!filmState.bytes) filmState.bytes = Uint8Array.from(atob(weights), (sign) => sign.charCodeAt(0));
+  const from = frame * total + before + head * size(map);
+  const values = Float32Array.from(filmState.bytes.subarray(from, from + size(map)), (value) => value / 255);
+  const labels = { position: side.position(map), key: side.key(map) };
+  return { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
+}
+
+// How even the weights are: their entropy over the largest that it can be, the mean over the rows.
+function evenness(x, lookAhead) {
+  const [rows, columns] = x.shape;
+  const ratios = [];
+  for (let i = 0; i < rows; i++) {
+    const visible = lookAhead ? i + 1 : columns;
+    const entropy = rowOf(x, i).reduce((sum, w) => sum - (w ? w * Math.log(w) : 0), 0);
+    if (visible > 1) ratios.push(entropy / Math.log(visible));
+  }
+  return ratios.length ? ratios.reduce((a, b) => a + b, 0) / ratios.length : 0;
+}
+
+function filmView() {
+  const shots = frames(),
+    last = shots.length - 1;
+  if (filmState.frame < 0) {
+    filmState.frame = last;
+    const { where, head } = data.attribution.attention;
+    filmState.map = data.film.maps.includes(where) ? where : data.film.maps[data.film.maps.length - 1] || "";
+    filmState.head = data.film.heads > 1 ? head : 0;
+  }
+  const picture = part(filmPicture);
+  const slider = el("input", {
+    type: "range",
+    id: "film-frame",
+    min: 0,
+    max: last,
+    value: filmState.frame,
+    oninput: (event) => {
+      stop();
+      turnTo(Number(event.target.value));
+    },
+  });
+  const play = el("button", { type: "button", id: "film-play", onclick: () => (filmState.timer ? stop() : start()) });
+  const turnTo = (frame) => {
+    filmState.frame = frame;
+    slider.value = frame;
+    slider.setAttribute("aria-valuetext", stepName(shots[frame]));
+    picture.redraw();
+  };
+  const stop = () => {
+    clearInterval(filmState.timer);
+    filmState.timer = 0;
+    play.textContent = `▶ ${t("film.play")}`;
+    picture.setAttribute("aria-live", "polite");
+  };
+  const start = () => {
+    picture.setAttribute("aria-live", "off");
+    play.textContent = `❚❚ ${t("film.pause")}`;
+    turnTo(filmState.frame === last ? 0 : filmState.frame);
+    filmState.timer = setInterval(() => {
+      if (!play.isConnected || page.view !== "checkpoints") return stop();
+      turnTo(filmState.frame + 1);
+      if (filmState.frame === last) stop();
+    }, FRAME_MILLISECONDS);
+  };
+  stop();
+  turnTo(filmState.frame);
+  const stage = el(
+    "div.film",
+    {},
+    el(
+      "div.controls",
+      { role: "group", "aria-label": t("film.controls") },
+      play,
+      el("label.choice.wide", { for: "film-frame" }, el("span", {}, t("checkpoints.step")), slider),
+      ...filmChoices(picture),
+    ),
+    picture,
+  );
+  slider.addEventListener("keydown", (event) => {
+    if (event.key !== " " && event.key !== "Enter") return;
+    event.preventDefault();
+    play.click();
+  });
+  return [
+    el("p.lead", {}, t("film.lead", { n: last })),
+    stage,
+    filmCurves(shots),
+    filmTable(),
+    el("p.hint", {}, t("film.hint")),
+  ];
+}
+
+// Of which attention and head: lists of what the film has.
+function filmChoices(picture) {
+  const { maps, heads } = data.film;
+  const named = (path) => {
+    const [stack, layer, leaf] = path.split(".");
+    return `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1}`;
+  };
+  const change = (key, of) => (value) => {
+    filmState[key] = of(value);
+    picture.redraw();
+  };
+  if (!maps.length) return [];
+  return [
+    choice(t("film.attention"), maps.map((name, i) => [i, named(name)]), maps.indexOf(filmState.map), change("map", (i) => maps[i])),
+    heads > 1
+      ? choice(t("head"), Array.from({ length: heads }, (_, i) => [i, String(i + 1)]), filmState.head, change("head", Number))
+      : null,
+  ];
+}
+
+function filmPicture() {
+  const shot = frames()[filmState.frame];
+  const x = filmState.map ? filmWeights(filmState.frame, filmState.map, filmState.head) : null;
+  return [
+    el("h3", {}, stepName(shot)),
+    el("p.translation", { lang: data.languages.target, dir: "auto" }, bdi(shot.text || "∅")),
+    el(
+      "dl.facts",
+      {},
+      el("dt", {}, "chrF"),
+      el("dd", {}, number(shot.chrf, 1)),
+      el("dt", {}, t("film.probability")),
+      el("dd", {}, percent(Math.exp(shot.log_prob))),
+      x ? el("dt", {}, t("entropy.normalised")) : null,
+      x ? el("dd", {}, number(evenness(x, filmState.map.startsWith("decoder") && !filmState.map.endsWith("cross_attention")), 2)) : null,
+    ),
+    x
+      ? matrix(x, {
+          name: data.film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
+          signed: false,
+          top: 1,
+          rowTitle: t("axis.query"),
+          columnTitle: t("axis.key"),
+        })
+      : note(t("film.long")),
+  ];
+}
+
+function filmCurves(shots) {
+  const x = shots.map(({ step }) => (step === null ? t("film.end") : String(step)));
+  const curve = (title, values) =>
+    lines({ title, series: [{ name: title, values }], x, xTitle: t("checkpoints.step"), height: 180, zero: true });
+  return el(
+    "div.ways",
+    {},
+    curve("chrF", shots.map((shot) => shot.chrf)),
+    curve(t("film.probability"), shots.map((shot) => Math.exp(shot.log_prob))),
+  );
+}
+
+function filmTable() {
+  const rows = data.film.frames.map((frame) =>
+    frame.problem
+      ? [stepName(frame), shown(frame.problem), "–", "–"]
+      : [stepName(frame), bdi(frame.text || "∅"), number(frame.chrf, 1), percent(Math.exp(frame.log_prob))],
+  );
+  return table([t("checkpoints.step"), t("translation"), "chrF", t("film.probability")], rows, t("film.all"));
+}

@@ -1,0 +1,157 @@
+// The page alive: what is typed and what is switched off go to the engine, and every view shows what comes back.
+
+const TYPING = 250; // milliseconds without a key after which a sentence is read
+const MAX_TEXT = 4000; // characters
+const recorded = data;
+// `text`: "" for the sentence that was recorded. `surgery`: what is off or changed, as `web/look/surgery.js` reads it.
+const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0 };
+const isLive = () => document.getElementById("engine") !== null;
+
+const isChanged = () => Object.keys(live.surgery).length > 0;
+
+async function startLive() {
+  try {
+    live.kernels = await engine.start();
+  } catch (error) {
+    return report(error.message === "damaged" ? "live.damaged" : "live.failed", { error: error.message });
+  }
+  live.state = "ready";
+  document.documentElement.dataset.engine = live.kernels;
+  if (live.text || isChanged()) return look();
+  report("live.ready", { arithmetic: arithmetic() });
+  // The sentence of this page once more, for what was left out of the file.
+  const { source, target } = recorded.ids;
+  const answer = await engine.ask({ kind: "inside", pair: engine.facts.pair, source_ids: source, target_ids: target, replaces: "inside" });
+  if (!answer) return;
+  live.base = answer.arrays;
+  if (!live.text && !isChanged()) adopt(recorded, live.base);
+}
+
+const arithmetic = () => t(live.kernels === "wasm" ? "live.wasm" : engine.worker ? "live.plain" : "live.alone");
+
+// Read the sentence that was typed with what is switched, and show it everywhere.
+async function look() {
+  chose();
+  if (live.state === "damaged") return;
+  if (!live.kernels) return report("live.loading");
+  if (!live.text.trim() && !isChanged()) {
+    report("live.ready", { arithmetic: arithmetic() });
+    return adopt(recorded, live.base);
+  }
+  report("live.working");
+  const started = performance.now();
+  const text = (live.text.trim() || recorded.source).slice(0, MAX_TEXT);
+  const request = { kind: "inside", pair: engine.facts.pair, text, part: live.part, surgery: live.surgery, replaces: "inside" };
+  try {
+    const answer = await engine.ask(request);
+    if (!answer) return;
+    if (answer.empty) return report("live.nothing");
+    const checkpoints = Object.entries(recorded.arrays).filter(([name]) => name.startsWith("checkpoints."));
+    adopt({ ...recorded, ...answer.facts, arrays: Object.fromEntries(checkpoints) }, answer.arrays);
+    report("live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
+    await attribute();
+    document.documentElement.dataset.looked = ++live.count;
+  } catch (error) {
+    report("live.failed", { error: error.message.split("\n")[0] });
+  }
+}
+
+// Erasure needs a pass for each token of the source, and comes after the rest.
+async function attribute() {
+  const answer = await engine.ask({ kind: "erasure", replaces: "inside" });
+  if (!answer || data === recorded) return;
+  Object.assign(data, answer.facts);
+  Object.assign(stores.live, answer.arrays);
+  cache.clear();
+  if (page.view === "attribution" || page.view === "heads") redrawn();
+}
+
+// Show another sentence, or another computation of it.
+function adopt(facts, arrays) {
+  setData(facts, arrays);
+  walk.source = Math.min(walk.source, data.pieces.source.length - 1);
+  walk.target = Math.min(walk.target, data.pieces.input.length - 1);
+  Object.assign(beamState, { from: 1, node: 0, word: 0 });
+  chosenWord.index = 0;
+  Object.assign(streamState, { norm: 0, position: 0 });
+  frame();
+  effectBox.redraw?.();
+  partsBox.redraw?.();
+  redrawn();
+}
+
+// Draw the view again at the same place, with the focus where it was.
+function redrawn() {
+  const [x, y] = [window.scrollX, window.scrollY];
+  const focused = document.activeElement?.id;
+  sections();
+  show(false);
+  window.scrollTo({ left: x, top: y, behavior: "instant" });
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+function report(key, fill = {}) {
+  live.report = [key, fill];
+  if (key === "live.damaged") live.state = "damaged";
+  const line = document.getElementById("live-status");
+  if (line) line.textContent = t(key, fill);
+}
+
+let effectBox = {};
+let partsBox = {};
+
+// The box and the switches above the views.
+function livePanel() {
+  const box = document.getElementById("live");
+  if (!isLive()) return;
+  const typed = (event) => {
+    live.text = event.target.value;
+    live.part = 0;
+    clearTimeout(live.timer);
+    live.timer = setTimeout(look, event.type === "change" ? 0 : TYPING);
+  };
+  const area = el("textarea", {
+    id: "live-text",
+    rows: 2,
+    maxlength: MAX_TEXT,
+    lang: recorded.languages.source,
+    dir: "auto",
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: shown(recorded.source),
+    oninput: typed,
+  });
+  area.value = live.text;
+  effectBox = part(effect, ".effect");
+  partsBox = part(partsChoice);
+  box.hidden = false;
+  box.setAttribute("aria-label", t("live.box"));
+  box.replaceChildren(
+    el("label", { for: "live-text" }, t("live.box"), " ", el("small", {}, recorded.languages.source)),
+    area,
+    el("p.hint", { id: "live-status", role: "status" }, live.report ? t(...live.report) : ""),
+    partsBox,
+    switches(),
+    effectBox,
+  );
+}
+
+// Of a text of several sentences one is shown.
+function partsChoice() {
+  const parts = data.parts ?? [];
+  if (parts.length < 2) return [];
+  const options = parts.map((text, number) => [number, `${number + 1}. ${shown(text.slice(0, 60))}`]);
+  return [
+    choice(t("sentence"), options, Math.min(live.part, parts.length - 1), (number) => {
+      live.part = number;
+      look();
+    }),
+  ];
+}
+
+if (isLive()) {
+  const begin = () => startLive();
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+  document.addEventListener("visibilitychange", () => document.hidden || engine.revive());
+}

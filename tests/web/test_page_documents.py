@@ -1,0 +1,138 @@
+"""Files that a page translates, and what it compares, without a browser; polib reads what it writes."""
+
+from pathlib import Path
+from typing import Any
+
+import polib
+
+from dragoman.exporting.page import PACKAGE
+from dragoman.system.pages import static
+from dragoman.web import engine_script
+from javascript import evaluate
+
+# A page's function for texts, and translations as a fake model writes them.
+DRIVER = """
+const text = (key, values) => `${key} ${JSON.stringify(values ?? {})}`;
+function answer({ name, content, everything, translations, pairs }) {
+  if (pairs) return pairs.map(([source, translation]) => faultsOf(source, translation));
+  try {
+    const { lines, filled, notes, repeats } = documentOf(name, content, "ko", everything);
+    const written = filled(lines.map((line) => translations[line] ?? `[${line}]`));
+    return { lines, notes, repeats, written };
+  } catch ({ message }) {
+    return { message };
+  }
+}
+"""
+CODE = "\n".join([engine_script(), *(static(PACKAGE, f"web/{name}.js") for name in ("po", "documents")), DRIVER])
+
+PO = r"""# A catalogue.
+msgid ""
+msgstr ""
+"Language: \n"
+"Content-Type: text/plain; charset=CHARSET\n"
+
+#: a.c:1
+#, c-format
+msgid "Deleted %d files of %s"
+msgstr ""
+
+# kept
+msgctxt "menu"
+msgid "Open"
+msgstr "열기"
+
+msgid "_File"
+msgstr ""
+
+msgid "one"
+msgid_plural "%d"
+msgstr[0] ""
+
+msgid ""
+"First \"line\"\n"
+"\n"
+"  second\\\n"
+msgstr ""
+
+#, c-format
+msgid "Lost %s"
+msgstr ""
+
+#~ msgid "old"
+#~ msgstr "옛"
+
+msgid "Lost {name}"
+msgstr ""
+"""
+
+
+def translated(folder: Path, content: str = PO, everything: bool = False, name: str = "a.po") -> dict[str, Any]:
+    translations = {"Lost %s": "잃음", "Lost {name}": "잃음", "File": "파일"}
+    question = {"name": name, "content": content, "everything": everything, "translations": translations}
+    return dict(evaluate(folder, CODE, question))
+
+
+def test_only_messages_without_a_translation_are_filled_in(tmp_path: Path) -> None:
+    answer = translated(tmp_path)
+    lines = ["Deleted %d files of %s", "File", 'First "line"', "second\\", "Lost %s", "Lost {name}"]
+    assert answer["lines"] == lines
+    assert answer["notes"] == [["po_messages", {"count": 5, "total": 7}], ["po_plurals", {"lines": "20"}]]
+    written = polib.pofile(answer["written"])
+    entries = {entry.msgid: entry for entry in written}
+    assert written.metadata["Language"] == "ko"
+    assert "charset=UTF-8" in written.metadata["Content-Type"]
+    assert entries["Open"].msgstr == "열기"
+    assert entries["_File"].msgstr == "파일(_F)"
+    assert entries["Deleted %d files of %s"].msgstr == "[Deleted %d files of %s]"
+    assert entries["one"].msgstr_plural == {0: ""}
+    assert entries['First "line"\n\n  second\\\n'].msgstr == '[First "line"]\n\n  [second\\]\n'
+    assert [entry.msgid for entry in written if entry.fuzzy] == ["Lost %s", "Lost {name}"]
+    assert entries["Lost %s"].flags == ["fuzzy", "c-format"]
+    assert entries["old"].obsolete
+    # All that is not a translation stays.
+    changed = set(answer["written"].split("\n")) - set(PO.split("\n"))
+    assert all(line.startswith(("msgstr", '"', "#, fuzzy")) for line in changed)
+    comments = [
+        [line for line in text.split("\n") if line.startswith(("#:", "# ", "#~"))] for text in (PO, answer["written"])
+    ]
+    assert comments[0] == comments[1]
+
+
+def test_messages_with_a_translation_are_translated_again_on_request(tmp_path: Path) -> None:
+    answer = translated(tmp_path, everything=True)
+    assert "Open" in answer["lines"]
+    assert polib.pofile(answer["written"])[1].msgstr == "[Open]"
+
+
+def test_a_file_without_anything_to_translate_comes_back_as_it_is(tmp_path: Path) -> None:
+    full = 'msgid "a"\r\nmsgstr "b"\r\n'
+    answer = translated(tmp_path, full)
+    assert (answer["written"], answer["notes"], answer["repeats"]) == (full, [["po_nothing", {}]], True)
+    assert "po_line" in translated(tmp_path, 'msgid "a"\nmsgstr b"\n')["message"]
+
+
+def test_what_a_translation_has_otherwise_than_its_source(tmp_path: Path) -> None:
+    names = ["https://example.org/a?b=c", "<b>", "</b>"]
+    cases: list[tuple[str, str, list[str], list[str]]] = [
+        ("Deleted %d files of {name}.", "{name}의 파일 %d개를 삭제했습니다.", [], []),
+        ("%s has %d files", "%d개의 파일이 %s에", ["%s", "%d"], []),
+        ("%1$s has %2$d files", "%2$d개의 파일이 %1$s에", [], []),
+        ("Open https://example.org/a?b=c, then <b>wait</b>.", "기다려라", names, []),
+        ("It costs 2,000,000 won and 15%.", "200만 원이고 15%다.", [], []),
+        ("On March 3, 1990 at 15:30", "1990년 3월 3일 오후 3시 반에", [], []),
+        ("100 % sure of 5 things", "다섯 가지를 100% 확신", [], []),
+        ("Room 404, 3.5 km", "405호, 3,5 km", [], ["404"]),
+        ("two dogs", "{개}", ["{개}"], []),
+    ]
+    answers = evaluate(tmp_path, CODE, {"pairs": [case[:2] for case in cases]})
+    for (source, _, placeholders, numbers), faults in zip(cases, answers, strict=True):
+        assert faults == {"placeholders": placeholders, "numbers": numbers}, source
+
+
+def test_a_long_line_takes_linear_time(tmp_path: Path) -> None:
+    """A megabyte of what each expression might begin with: quadratic, it would take minutes."""
+    text = "".join(sign * 60_000 for sign in ("a.", "{", "<a", "%", "&a", "$A", "1,", "http:", " ")) + "_" * 60_000
+    po = f'msgid "{" " * 100_000}{"a" * 100_000}{" " * 100_000}b"\nmsgstr ""\n'
+    assert evaluate(tmp_path, CODE, {"pairs": [[text, text]]}) == [{"placeholders": [], "numbers": []}]
+    assert translated(tmp_path, po)["notes"][0][0] == "po_messages"
