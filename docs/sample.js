@@ -1,4 +1,4 @@
-// Links of the sample page to the course, and the step that an address names: `#en/walk//1//cross-weights`.
+// Links of the sample page to the course, and the step that an address names: `#en/walk//1///cross-weights`.
 (() => {
   "use strict";
   const LINKS = {{links}};
@@ -35,7 +35,7 @@
   }
 
   function open() {
-    const step = location.hash.slice(1).split("/")[5];
+    const step = location.hash.slice(1).split("/")[6];
     const place = step && document.getElementById(`step-${step}`);
     if (!place) return;
     place.scrollIntoView({ behavior: "instant" });

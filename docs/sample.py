@@ -1,6 +1,6 @@
 """The sample page of the site, `dragoman look` for two sentences, and the links between it and the course.
 
-An address names a view and, in the walk, a step of it: `look.html#en/walk//2//cross-weights` is the step
+An address names a view and, in the walk, a step of it: `look.html#en/walk//2///cross-weights` is the step
 `step-cross-weights` of the second sentence. `sample.js` opens it and writes the links back; the page itself is as
 `dragoman look` writes it.
 """
@@ -35,7 +35,7 @@ class Step:
     def address(self, language: str) -> str:
         """The part of the sample page's address after #."""
         number = str(self.sentence) if self.sentence > 1 else ""
-        return "/".join((language, self.view, "", number, self.choice, self.step)).rstrip("/")
+        return "/".join((language, self.view, "", number, self.choice, "", self.step)).rstrip("/")
 
 
 STEPS = (
@@ -109,17 +109,20 @@ def back() -> dict[str, list[dict[str, str]]]:
     return rows
 
 
-def write(folder: Path) -> None:
-    """The sample page, unless one of the same `sample.js` and steps is there. Raises CalledProcessError."""
+def write(folder: Path, live: bool) -> None:
+    """The sample page, unless one of the same `sample.js` and steps is there. Raises CalledProcessError.
+
+    A `live` one runs the model, so that a reader may type other sentences; it has as many bytes as the model.
+    """
     script = (
         (DOCS / "sample.js")
         .read_text(encoding="utf-8")
         .replace("{{links}}", json.dumps(back()).replace("<", "\\u003c"))
     )
-    addition, path = f"<script>\n{script}</script>\n</body>", folder / NAME
+    addition, path = f'<script data-live="{live}">\n{script}</script>\n</body>', folder / NAME
     if path.exists() and addition in path.read_text(encoding="utf-8"):
         return
-    command = [sys.executable, "-m", "dragoman", "look", SENTENCES, "-m", MODEL, "--html", str(path)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "dragoman", "look", SENTENCES, "-m", MODEL, "--html", str(path), "--force"]
+    subprocess.run([*command, *([] if live else ["--static"])], check=True, capture_output=True, text=True)
     page = path.read_text(encoding="utf-8")
     path.write_text(page.replace("</body>", addition), encoding="utf-8")
