@@ -10,7 +10,7 @@ import pytest
 import dragoman
 from dragoman.errors import ConfigError, DataError
 from dragoman.workflows.data import agreement
-from dragoman.workflows.data.agreement import SHORTEST, Agreement, dual_cross_entropy, percentiles
+from dragoman.workflows.data.agreement import SHORTEST, ModelAgreement, dual_cross_entropy, percentiles
 
 LONGEST = 60
 
@@ -64,15 +64,15 @@ def test_each_direction_has_its_model_in_any_order() -> None:
     forward, backward = (4.0 + 7 * 0.5) / 8, 0.5
     expected = [abs(forward - backward) + (forward + backward) / 2, 0.5]
     for models in (["de-en", "en-de"], ["en-de", "de-en"]):
-        assert Agreement(models, "de", "en").scores(pairs) == pytest.approx(expected)
+        assert ModelAgreement(models, "de", "en").scores(pairs) == pytest.approx(expected)
     with pytest.raises(ConfigError, match="none translates en to de; give one model of each direction"):
-        Agreement(["de-en"], "de", "en")
+        ModelAgreement(["de-en"], "de", "en")
 
 
 def test_a_text_beyond_the_positions_of_a_model_is_no_agreement() -> None:
     pairs = [(SEVEN, SEVEN), ("lang", "long " * LONGEST), (SEVEN, SEVEN)]
-    assert Agreement(["de-en", "en-de"], "de", "en").scores(pairs) == [0.5, math.inf, 0.5]
-    assert Agreement(["de-en", "en-de"], "de", "en").scores([]) == []
+    assert ModelAgreement(["de-en", "en-de"], "de", "en").scores(pairs) == [0.5, math.inf, 0.5]
+    assert ModelAgreement(["de-en", "en-de"], "de", "en").scores([]) == []
 
 
 def test_percentiles_are_those_of_the_pairs_that_were_judged() -> None:

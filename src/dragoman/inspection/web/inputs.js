@@ -1,4 +1,4 @@
-// Every number leads to its inputs: a click on a cell of Q Kᵀ, of the weights or of a head's output shows the numbers that
+// Each number shows its inputs: a click on a cell of Q Kᵀ, of the weights or of a head's output shows the numbers that
 // it is made of, adding up to it, and lights their row and column wherever their matrix is drawn.
 
 const MOST_TERMS = 128; // of more the largest are written
@@ -80,7 +80,7 @@ function strip(name, values, tone) {
   return el("div.strip-row", {}, el(`span${tone ? `.tone-${tone}` : ""}`, {}, name), canvas);
 }
 
-// The terms of a sum as a table with the sum below its column `total`, the last unless said; of many the largest.
+// The terms of a sum as a table with the sum below its column `total`, by default the last; of many the largest.
 function terms(rows, head, sum, chosen = -1, total = head.length - 1) {
   const shownTerms = rows
     .map(([size, cells], i) => ({ size: Math.abs(size), cells, i }))

@@ -61,12 +61,7 @@ function walkView() {
       walk.decoder,
       change("decoder"),
     ),
-    choice(
-      t("head"),
-      Array.from({ length: model.heads }, (_, i) => [i, String(i + 1)]),
-      walk.head,
-      change("head"),
-    ),
+    choice(t("head"), Array.from({ length: model.heads }, (_, i) => [i, `${i + 1}`]), walk.head, change("head")),
     choice(t("source.position"), pieces("source"), walk.source, change("source")),
     choice(t("target.position"), pieces("input"), walk.target, change("target")),
   );

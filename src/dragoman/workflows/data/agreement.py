@@ -27,7 +27,7 @@ SHORTEST = 8
 PERCENTILES = (5, 25, 50, 75, 95)
 
 
-class Agreement:
+class ModelAgreement:
     """The scores of pairs by two models: one that translates `source` to `target`, one that translates back."""
 
     def __init__(self, models: Sequence[ModelPath], source: str, target: str) -> None:
@@ -70,7 +70,7 @@ def _direction(translators: Sequence[Translator], source: str, target: str) -> T
 
 
 def _log_probs(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-    """log P of each token of each second side given the first, its end included; none where the model has no room."""
+    """log P of each token of each second side given the first, its end included; none for a text that is too long."""
     if not pairs:
         return []
     try:

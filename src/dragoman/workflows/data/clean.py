@@ -26,7 +26,7 @@ from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
 from dragoman.installed.opening import ModelPath
 from dragoman.system.files import refuse_existing
-from dragoman.workflows.data.agreement import DISAGREEMENT, Agreement, percentiles
+from dragoman.workflows.data.agreement import DISAGREEMENT, ModelAgreement, percentiles
 from dragoman.workflows.data.check import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -74,7 +74,7 @@ def clean_data(
     corpus = corpus_of(source, target)
     folder = checked_path("output", output)
     check_count("workers", workers)
-    agreement = Agreement(models, config.project.source, config.project.target) if models else None
+    agreement = ModelAgreement(models, config.project.source, config.project.target) if models else None
     scores = array("d")
     refuse_pipes(corpus.files)
     if ray:
