@@ -119,7 +119,8 @@ def inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 image.replace_self(figure)
 
 
-# With `-t translator` the site has the bundled models in a page that translates, megabytes of which tests need none.
+# With `-t translator` the site has the bundled models in a page that translates, and the sample page of the course runs
+# its model: megabytes of which tests need none.
 TRANSLATOR, PLACE = "translator", "<!-- translator -->"
 TRANSLATOR_LINK = {
     "en": (
@@ -163,9 +164,9 @@ def link_sample(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def add_files(app: Sphinx, exception: Exception | None) -> None:
     """The notebooks beside their pages, and the sample page."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.format == "html" and "learn/index" in app.env.found_docs:
         notebooks.write(Path(app.outdir))
-        sample.write(Path(app.outdir))
+        sample.write(Path(app.outdir), live=app.tags.has(TRANSLATOR))
 
 
 def setup(app: Sphinx) -> None:

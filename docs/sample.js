@@ -1,4 +1,4 @@
-// Links of the sample page to the course, and the step that an address names: `#en/walk//1//cross-weights`.
+// Links of the sample page to the course, and the step that an address names: `#en/walk//1///cross-weights`.
 (() => {
   "use strict";
   const LINKS = {{links}};
@@ -18,14 +18,14 @@
     return box;
   }
 
-  // Under the heading of a view the pages that it belongs to, and of a step its own.
+  // Under the heading of a view the pages that it belongs to; under the text of a step its own.
   function write() {
     const language = document.documentElement.lang === "ko" ? "ko" : "en";
     for (const id of new Set(LINKS[language].map((row) => (row.step ? `step-${row.step}` : `view-${row.view}`)))) {
       const place = document.getElementById(id);
-      const heading = place && place.querySelector("header, h2");
-      if (!heading || place.querySelector(":scope > .course")) continue;
-      heading.after(
+      const last = place && place.querySelector(":scope > h2, :scope > .step-text > :last-child");
+      if (!last || place.querySelector(":scope > .course, :scope > .step-text > .course")) continue;
+      last.after(
         line(
           LINKS[language].filter((row) => id === (row.step ? `step-${row.step}` : `view-${row.view}`)),
           language,
@@ -35,7 +35,7 @@
   }
 
   function open() {
-    const step = location.hash.slice(1).split("/")[5];
+    const step = location.hash.slice(1).split("/")[6];
     const place = step && document.getElementById(`step-${step}`);
     if (!place) return;
     place.scrollIntoView({ behavior: "instant" });

@@ -1,6 +1,6 @@
 """The sample page of the site, `dragoman look` for two sentences, and the links between it and the course.
 
-An address names a view and, in the walk, a step of it: `look.html#en/walk//2//cross-weights` is the step
+An address names a view and, in the walk, a step of it: `look.html#en/walk//2///cross-weights` is the step
 `step-cross-weights` of the second sentence. `sample.js` opens it and writes the links back; the page itself is as
 `dragoman look` writes it.
 """
@@ -35,21 +35,21 @@ class Step:
     def address(self, language: str) -> str:
         """The part of the sample page's address after #."""
         number = str(self.sentence) if self.sentence > 1 else ""
-        return "/".join((language, self.view, "", number, self.choice, self.step)).rstrip("/")
+        return "/".join((language, self.view, "", number, self.choice, "", self.step)).rstrip("/")
 
 
 STEPS = (
     Step("01", "walk", "encoder-decoder attention", "인코더-디코더 어텐션", "cross-weights"),
-    Step("02", "walk", "the products of Q and K", "Q와 K의 곱", "encoder-products"),
-    Step("02", "walk", "divided by √d_k", "√d_k로 나누기", "encoder-scaled"),
-    Step("02", "walk", "the weights", "가중치", "encoder-weights"),
+    Step("02", "walk", "the products of Q and K", "Q와 K의 곱", "self-products"),
+    Step("02", "walk", "divided by √d<sub>k</sub>", "√d<sub>k</sub>로 나누기", "self-scaled"),
+    Step("02", "walk", "the weights", "가중치", "self-weights"),
     Step("03", "masks", "masks, before and after", "마스크의 전과 후"),
     Step("03", "walk", "the look-ahead mask", "룩어헤드 마스크", "masked-masked"),
     Step("04", "heads", "every head", "모든 헤드"),
-    Step("04", "walk", "queries, keys and values of a head", "한 헤드의 쿼리, 키, 밸류", "encoder-qkv"),
-    Step("04", "walk", "the heads joined", "이어 붙인 헤드", "encoder-output"),
+    Step("04", "walk", "queries, keys and values of a head", "한 헤드의 쿼리, 키, 밸류", "self-qkv"),
+    Step("04", "walk", "the heads joined", "이어 붙인 헤드", "self-output"),
     Step("05", "positions", "positions", "위치 인코딩"),
-    Step("06", "walk", "the feed-forward network", "피드 포워드 신경망", "encoder-ffn"),
+    Step("06", "walk", "the feed-forward network", "피드 포워드 신경망", "encoder-ffn-ffn"),
     Step("07", "stream", "the residual stream", "잔차 스트림"),
     Step("08", "walk", "the decoder's masked attention", "디코더의 마스크드 어텐션", "masked-weights"),
     Step("08", "walk", "the encoder's output", "인코더의 출력", "memory"),
@@ -109,17 +109,20 @@ def back() -> dict[str, list[dict[str, str]]]:
     return rows
 
 
-def write(folder: Path) -> None:
-    """The sample page, unless one of the same `sample.js` and steps is there. Raises CalledProcessError."""
+def write(folder: Path, live: bool) -> None:
+    """The sample page, unless one of the same `sample.js` and steps is there. Raises CalledProcessError.
+
+    A `live` one runs the model, so that a reader may type other sentences; it has as many bytes as the model.
+    """
     script = (
         (DOCS / "sample.js")
         .read_text(encoding="utf-8")
         .replace("{{links}}", json.dumps(back()).replace("<", "\\u003c"))
     )
-    addition, path = f"<script>\n{script}</script>\n</body>", folder / NAME
+    addition, path = f'<script data-live="{live}">\n{script}</script>\n</body>', folder / NAME
     if path.exists() and addition in path.read_text(encoding="utf-8"):
         return
-    command = [sys.executable, "-m", "dragoman", "look", SENTENCES, "-m", MODEL, "--html", str(path)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "dragoman", "look", SENTENCES, "-m", MODEL, "--html", str(path), "--force"]
+    subprocess.run([*command, *([] if live else ["--static"])], check=True, capture_output=True, text=True)
     page = path.read_text(encoding="utf-8")
     path.write_text(page.replace("</body>", addition), encoding="utf-8")

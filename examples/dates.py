@@ -28,10 +28,12 @@ character_coverage = 1.0
 user_defined_symbols = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]  # a digit is always a piece of its own
 
 [model]
-layers = 2
+encoder_layers = 2
+decoder_layers = 1
 d_model = 64
 d_ff = 256
 heads = 4
+positions = "rotary"  # 1978, not 1987: which of two digits is first is a matter of neighbours, wherever the year is
 dropout = 0.0
 
 [train]
@@ -41,8 +43,8 @@ batch_tokens = 1500
 learning_rate = 4e-3
 schedule = "linear"
 warmup = 100
-max_steps = 800
-validate_every = 800
+max_steps = 600
+validate_every = 600
 translate_lines = 0
 card_lines = 0
 """

@@ -29,7 +29,7 @@ def test_the_dates_run(tmp_path: Path) -> None:
 def test_dates_in_ten_notations_are_learned(tmp_path: Path) -> None:
     found = re.search(r"^right: (\d+) of 500$", run("dates.py", tmp_path), re.MULTILINE)
     assert found is not None
-    assert int(found[1]) >= 475
+    assert int(found[1]) >= 495  # 500 here; rounding differs from processor to processor
 
 
 @pytest.mark.slow

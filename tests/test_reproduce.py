@@ -118,7 +118,7 @@ def test_the_study_of_the_slow_start_runs_in_miniature(tmp_path: Path) -> None:
         for language, text in (("en", lines), ("de", [line.upper() for line in lines])):
             with gzip.open(data / f"{split}.{language}.gz", "wt", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in text)
-    options = ["--steps", "8", "--vocabulary", "120", "--names", "batch-2048", "attention-2"]
+    options = ["--steps", "8", "--vocabulary", "310", "--names", "batch-2048", "attention-2"]
     command = [sys.executable, str(REPRODUCE / "slow_start.py"), str(tmp_path), str(tmp_path / "out"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
