@@ -28,7 +28,7 @@ from bundled_text import EVERYDAY
 from dragoman.bundled import HOME
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Requirements
-from dragoman.workflows.data.agreement import Agreement
+from dragoman.workflows.data.agreement import ModelAgreement
 
 # Written by a machine by what their README says or by what they read like; then the smallest, so that they end first.
 MACHINE = (
@@ -66,7 +66,7 @@ def read_scores(scores: Path, domain: str) -> dict[int, float]:
 def score(text: Path, scores: Path, domains: list[str], most: int | None) -> None:
     """Score what is not scored yet."""
     scores.mkdir(parents=True, exist_ok=True)
-    agreement = Agreement([HOME / "en-ko", HOME / "ko-en"], *LANGUAGES)
+    agreement = ModelAgreement([HOME / "en-ko", HOME / "ko-en"], *LANGUAGES)
     for domain in domains or [*MACHINE, *WEB]:
         pairs, done = pairs_of(text, domain), len(read_scores(scores, domain))
         order = list(range(len(pairs)))
