@@ -25,7 +25,7 @@ def test_a_document_that_is_not_there_cannot_be_read(dragoman: Any, project: Pat
     command = ["data", "convert", "nofile.po", *rest]
     assert "nofile.po: cannot be read" in dragoman(*command).refused(3)
     (tmp_path / "x.de").write_text("ein Satz\n", encoding="utf-8")
-    assert "give .tmx, .po or .xliff" in dragoman("data", "convert", tmp_path / "x.de", *rest).refused(2)
+    assert "give .tmx, .po, .xliff" in dragoman("data", "convert", tmp_path / "x.de", *rest).refused(2)
 
 
 def test_a_distillation_without_a_teacher_asks_for_one(dragoman: Any, project: Path) -> None:
