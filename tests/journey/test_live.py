@@ -143,7 +143,7 @@ def test_a_number_shows_its_inputs(page: Path, opened: Callable[..., Any]) -> No
         assert sum(float(cells[column]) for cells in parts) == pytest.approx(total, abs=1e-2)
         made = total if leaf != "weights" else float(parts[1][2]) / total
         assert made == pytest.approx(value, abs=1e-3)
-        assert tab.locator(".lit").count() >= 2
+        assert tab.locator(".band").count() >= 2
     assert faults(tab) == []
 
 

@@ -5,6 +5,7 @@ import os
 import random
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,8 @@ def test_a_word_lights_what_it_is_connected_to(looked: tuple[str, Path, Inspecti
     open_page(tab, page, "en/heads///encoder.1.self_attention.2")
     words = tab.locator(".sentence .lit[data-side=source]")
     assert words.all_inner_texts() == sentence().split()
+    boxes = [box for n in range(words.count()) if (box := words.nth(n).bounding_box())]
+    assert all(a["x"] + a["width"] <= b["x"] or a["y"] < b["y"] for a, b in pairwise(boxes)), "words lie on each other"
     words.nth(2).hover()
     light = "one => Number(getComputedStyle(one).getPropertyValue('--light'))"
     strengths = [words.nth(n).evaluate(light) for n in range(words.count())]

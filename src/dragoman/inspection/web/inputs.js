@@ -105,11 +105,11 @@ function terms(rows, head, sum, chosen = -1, total = head.length - 1) {
 
 // Light the row, the column or the cell in the drawings of these arrays, and nothing else.
 function light(places) {
-  document.querySelectorAll(".lit").forEach((one) => one.remove());
+  document.querySelectorAll(".band").forEach((one) => one.remove());
   for (const [name, { row, column }] of Object.entries(places)) {
     for (const field of document.querySelectorAll(`[data-array="${name}"] .field`)) {
       const [rows, columns] = field.dataset.shape.split("x").map(Number);
-      const band = el("div.lit");
+      const band = el("div.band");
       Object.assign(band.style, {
         top: row === undefined ? "0" : `${(100 * row) / rows}%`,
         height: row === undefined ? "100%" : `${100 / rows}%`,
