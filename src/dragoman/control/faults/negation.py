@@ -8,15 +8,31 @@ of manuals and news 0.4 % (`docs/decisions/0062-values-and-signs.md`).
 """
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 
-class Negation(NamedTuple):
-    """What surely negates in a language, what may, and idioms that only look like it."""
+@dataclass(frozen=True)
+class Negation:
+    """What surely negates in a language, what may, and idioms that only look like it.
 
-    sure: re.Pattern[str]
-    possible: re.Pattern[str]
-    idiom: re.Pattern[str]
+    A pattern is compiled when it is first searched for: most sentences negate nothing, and need one of three.
+    """
+
+    patterns: tuple[str, str, str]
+    flags: re.RegexFlag
+
+    @cached_property
+    def sure(self) -> re.Pattern[str]:
+        return re.compile(self.patterns[0], self.flags)
+
+    @cached_property
+    def possible(self) -> re.Pattern[str]:
+        return re.compile(self.patterns[1], self.flags)
+
+    @cached_property
+    def idiom(self) -> re.Pattern[str]:
+        return re.compile(self.patterns[2], self.flags)
 
     def is_sure(self, text: str) -> bool:
         return bool(self.sure.search(text)) and not self.idiom.search(text)
@@ -91,16 +107,8 @@ _KOREAN_POSSIBLE = r"""
     노답|노잼|참[기을다았]|더는|견디|면역|탈|해제|삭제|제거|지우|지워|숨[기겨]
 """
 NEGATIONS = {
-    "en": Negation(
-        re.compile(_ENGLISH_SURE, re.VERBOSE | re.IGNORECASE),
-        re.compile(_ENGLISH_POSSIBLE, re.VERBOSE | re.IGNORECASE),
-        re.compile(_ENGLISH_IDIOM, re.VERBOSE | re.IGNORECASE),
-    ),
-    "ko": Negation(
-        re.compile(_KOREAN_SURE, re.VERBOSE),
-        re.compile(_KOREAN_POSSIBLE, re.VERBOSE),
-        re.compile(_KOREAN_IDIOM, re.VERBOSE),
-    ),
+    "en": Negation((_ENGLISH_SURE, _ENGLISH_POSSIBLE, _ENGLISH_IDIOM), re.VERBOSE | re.IGNORECASE),
+    "ko": Negation((_KOREAN_SURE, _KOREAN_POSSIBLE, _KOREAN_IDIOM), re.VERBOSE),
 }
 
 

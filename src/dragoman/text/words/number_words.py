@@ -87,7 +87,8 @@ _COUNTED = (
     "벌|곳|채|그루|송이|사람|째|병|판|줄|방|통|끼|켤|모금|조각|군데|바퀴|박|편|종|건|자루|척|통|해|평|리터|그램|톤|유로|파운드|엔|위안|줄|칸|자리|면|"
     "중|대|세기|급|교시|할|푼|여|몇|사이클|페이지|단어|글자|발|팀|쪽|모두|다|팀|문장|항목|륜|차원|진법"
 )
-_HANGUL = re.compile(
+# As a text, which `re` compiles at the first Korean word: reading it takes longer than a line.
+_HANGUL = (
     rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
     rf"|(?<![가-힣])(?P<only_tens>{'|'.join(_NATIVE_TENS)})(?=\s|{_COUNTED}|[은는이가을를의도]|$)"
     rf"|(?<![가-힣])(?P<day>{'|'.join(_DAYS)})"
@@ -181,7 +182,7 @@ def _ended(run: list[int | str], following: int | str) -> Iterable[list[int | st
 
 def _hangul(text: str) -> Iterable[int]:
     """The numbers in Korean words."""
-    for match in _HANGUL.finditer(text):
+    for match in re.finditer(_HANGUL, text):
         if match["native"]:
             yield (_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]
             if match["tens"]:
