@@ -195,9 +195,7 @@ class CTranslate2Engine:
         if len(queries) < 2 or options.exact or options.shortlist:
             return [[n] for n in range(len(queries))]
         lengths = [len(query.marks.source) + len(query.source) + 1 for query in queries]
-        groups = balanced_groups(
-            lengths, self.threads, min(self._thread_tokens, batch_tokens(options, self.device.partition(":")[0]))
-        )
+        groups = balanced_groups(lengths, self.threads, min(self._thread_tokens, batch_tokens(options)))
         largest = self._largest(queries, options)
         if (available := self._available(largest * len(queries))) is None:
             return [*groups]

@@ -42,8 +42,8 @@ def cached_numbers(shape: AnyModel) -> int:
     return shape.decoder_layers * shape.heads * (shape.d_k + shape.d_v)
 
 
-def batch_tokens(options: DecodeConfig, device: str) -> int:
-    """Tokens of a batch on a type of device, cpu or another."""
+def batch_tokens(options: DecodeConfig, device: str = "cpu") -> int:
+    """Tokens of a batch; more on another type of device for an engine that divides a batch which does not fit there."""
     if options.batch_tokens != "auto":
         return options.batch_tokens
     return CPU_TOKENS if device == "cpu" else GPU_TOKENS

@@ -118,7 +118,8 @@ class ReadAhead(Iterator[T], Generic[T]):
             self._left = self._wanted and not self._end
             self._turn.notify_all()
         if not self._left and not sys.is_finalizing():  # when Python ends, threads stand still
-            self._thread.join()
+            if self._thread is not threading.current_thread():  # where a collector closes what was abandoned
+                self._thread.join()
             self._finish()
 
     def _want(self) -> None:

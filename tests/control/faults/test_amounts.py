@@ -67,6 +67,11 @@ def test_a_syllable_of_another_word_is_no_number() -> None:
         ("Only 5 are left.", "5만 남았습니다."),
         ("3, 5 and 7", "3, 5, 7"),
         ("half an hour", "30분"),
+        ("It costs 12,000 won.", "만 2천 원입니다."),
+        ("It is 5,500 won.", "5천 5백 원이다."),
+        ("150,000 people", "십오만 명"),
+        ("The COVID-19 vaccine is safe.", "코로나19 백신은 안전하다."),
+        ("COVID-19 and COVID-19", "코로나19와 코로나19"),
     ],
 )
 def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
@@ -86,6 +91,7 @@ def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
         ("3 dogs", "개 마리", "lacks 3"),
         ("Choose 3, 5 or 7.", "5, 3, 7 중에서 고르세요.", "order"),
         ("The house is old.", "그 집은 300년 됐다.", "300"),
+        ("It costs 5,000 won.", "만 5천 원이에요.", "15000"),
     ],
 )
 def test_another_amount_has_a_warning(source: str, target: str, says: str) -> None:

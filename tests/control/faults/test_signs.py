@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Faults, Requirements
+from dragoman.control.faults.signs import differing_words
 
 EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
 
@@ -70,6 +71,10 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("It costs $1.", "가격은 1원입니다.", "sign", "$"),
         ("The page $1 was deleted.", "1달러 페이지가 삭제되었습니다.", "placeholder", "$1"),
         ("A footnote* here", "여기 각주", "sign", "*"),
+        ("The value is +5 today.", "오늘 값은 5입니다.", "sign", "+"),
+        ("Do not delete the file.", "파일을 삭제하세요.", "negation", "lacks"),
+        ("Do not remove the battery.", "배터리를 제거하십시오.", "negation", "lacks"),
+        ("The bad news is true.", "나쁜 소식은 사실이 아니다.", "negation", "adds"),
     ],
 )
 def test_what_is_lost_or_made_up_has_a_warning(source: str, target: str, kind: str, says: str) -> None:
@@ -82,3 +87,9 @@ def test_of_unknown_languages_only_broken_bytes_are_a_fault() -> None:
     assert not faults("It costs €5.", "Das sind 5 Taler.", ("en", "de")).flags
     assert [flag.kind for flag in faults("Save it.", "Spei\ufffd es.", ("en", "de")).flags] == ["sign"]
     assert not faults("a \ufffd b", "a \ufffd b", None).flags
+
+
+def test_a_word_that_a_long_line_has_often_is_looked_for_once() -> None:
+    """Half a megabyte: were each of its words looked for, this would take hours."""
+    source, target = "Kubernetes는 정말 좋은 도구입니다. " * 10_000, "It is really a good tool for you. " * 10_000
+    assert differing_words(source, target, ("ko", "en"))[0]["Kubernetes"] == 10_000

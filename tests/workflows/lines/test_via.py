@@ -74,6 +74,14 @@ def test_two_models_at_hand_are_chosen_or_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(via, "hops_at_hand", lambda models=(): hops(at_hand))
     assert choose_hops("en", None, None) == tuple(hops(["ko-en", "en-fr"]))
     assert choose_hops("en", "ko", "ko") == tuple(hops(["ko-en", "en-ko"]))
+    several = [Hop(Path("a"), "en", "de"), Hop(Path("b"), "en-US", "de"), Hop(Path("c"), "de", "ko")]
+    with monkeypatch.context() as patched:
+        patched.setattr(via, "hops_at_hand", lambda models=(): several)
+        assert choose_hops("de", "en", "ko") == (several[0], several[2])
+        written = [Hop(Path("a"), "en", "zh-Hans"), Hop(Path("b"), "zh-Hant", "ko")]
+        patched.setattr(via, "hops_at_hand", lambda models=(): written)
+        with pytest.raises(ConfigError, match="no two models at hand for en → zh → ko"):
+            choose_hops("zh", "en", "ko")
     at_hand.append("de-en")
     with pytest.raises(ConfigError, match="several languages are possible, ko → fr, de → ko, de → fr; give --from"):
         choose_hops("en", None, None)

@@ -86,8 +86,8 @@ class DecodeConfig(Section):
     numbers: bool = True
     """Check that a translation has the numbers of its source, in whatever way their digits are grouped."""
     batch_tokens: Positive | Literal["auto"] = "auto"
-    """Size of a batch: sentences × longest source, in tokens. `auto`: 4,096 on a CPU; 65,536 on a GPU, which takes
-    little longer for them."""
+    """Size of a batch: sentences × longest source, in tokens. `auto`: 4,096; with the torch engine on a GPU, 65,536,
+    for which a GPU takes little longer."""
     precision: Precision = "auto"
     """Precision of the torch engine: `auto` is float32 on a CPU and bfloat16 on a GPU that computes in it. An export
     has its own precision, whatever this key is."""

@@ -19,6 +19,7 @@ from dragoman.text.words.number_words import (
     NEGATIVE,
     QUARTER,
     Power,
+    lead_at,
     months,
     power_at,
     spoken,
@@ -74,6 +75,9 @@ def find_amounts(text: str) -> list[Amount]:
                 has_power, other, word = True, value, power.word
                 last, at, value = _multiplied(text, numbers, at, Decimal(value), power)
                 other = other if last == power.end else None
+                lead = lead_at(text, begin) if "가" <= power.word <= "힣" and not minus else None
+                if lead and value < lead[2]:
+                    first, value, other = lead[0], value + lead[1], None
             value = -value if minus else value
         amounts.append(Amount(begin, end, value, has_power, first, last, other if word in AMBIGUOUS else None, word))
         at += 1

@@ -129,7 +129,7 @@ LISTED = 5
 HAS_DIGIT = re.compile(r"\d").search
 # A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
 # A name with digits for which a language has a word, that may have the same digits behind it.
-_WORDS_FOR = {"COVID-19": re.compile("코로나")}
+_WORDS_FOR = {"COVID-19": re.compile(r"코로나(?:바이러스)?(?P<digits>[\s-]?19(?!\d))?")}
 _BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
 
 
@@ -265,9 +265,11 @@ class Requirements:
         lost, added, reordered, report_numbers = self._numbers(text, placeholders)
         for name, word in _WORDS_FOR.items():
             for names, numbers, other in ((missing, added, text), (extra, lost, self.source)):
-                if name in names and word.search(other):
+                if name in names and (hits := list(word.finditer(other))):
                     names -= Counter({name: names[name]})
-                    numbers -= Counter(number.value for number in find_amounts(name))
+                    digits = sum(match["digits"] is not None for match in hits)
+                    for number in find_amounts(name):
+                        numbers -= Counter({number.value: digits})
         complete = not missing and not extra
         return Faults(
             missing,

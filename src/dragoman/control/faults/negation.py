@@ -112,11 +112,49 @@ NEGATIONS = {
 }
 
 
+# Words that negate by themselves, in English and Korean: where both texts have one, it is no "not".
+_ALIKE = (
+    ("delet|remov|eras", "삭제|제거|지우|지워"),
+    ("block", "차단|막[히힌혀]|블록"),
+    ("private", "비공개|사적|사설|개인|사복"),
+    ("bad|worse|worst", "나쁘|나쁜|나빠|나빴|최악"),
+    ("fear|afraid", "두려|무서|무섭"),
+    ("hid", "숨[기겨긴김]"),
+    ("weird|odd|strange", "이상[하한해]"),
+    ("awake", "깨어"),
+    ("stuck", "막[혔히힌]|끼"),
+    ("ambigu", "애매|모호"),
+    ("exempt", "면제"),
+    ("discourag", "낙담"),
+    ("raw", "날것|원시"),
+    ("differen", "다[르른를름릅]|달[라랐]"),
+    ("asynchron", "비동기"),
+    ("(?:re|con)strain", "자제"),
+    ("prohibit|forbid|ban", "금지"),
+    ("cancel", "취소"),
+    ("stop", "멈|중단|그만"),
+    ("empty", "비어|빈|비[우운]"),
+    ("disabl", "비활"),
+)
+
+
 def negation_differs(source: str, text: str, languages: tuple[str, str]) -> str:
     """`lacks` if a translation lost the negation of its source, `adds` if it made one up; "" otherwise."""
     ours, theirs = NEGATIONS.get(languages[0]), NEGATIONS.get(languages[1])
-    if ours is None or theirs is None:
+    if ours is None or theirs is None or not (ours.is_sure(source) or theirs.is_sure(text)):
         return ""
+    if languages in (("en", "ko"), ("ko", "en")):
+        source, text = _without_alike(source, text, languages[0] == "en")
     if ours.is_sure(source) and not theirs.possible.search(text):
         return "lacks"
     return "adds" if theirs.is_sure(text) and not ours.possible.search(source) else ""
+
+
+def _without_alike(source: str, text: str, from_english: bool) -> tuple[str, str]:
+    """Both without the words that negate by themselves and that both have: `Do not delete` is not `삭제하세요`."""
+    for english, korean in _ALIKE:
+        of_english, of_korean = re.compile(rf"\b(?:{english})\w*", re.IGNORECASE), re.compile(korean)
+        of_source, of_text = (of_english, of_korean) if from_english else (of_korean, of_english)
+        if of_source.search(source) and of_text.search(text):
+            source, text = of_source.sub("", source), of_text.sub("", text)
+    return source, text

@@ -61,7 +61,7 @@ _WORDS = {
     "#": "number|no\\.|hash\\w*|sharp|번|호|해시|샵|우물|№",
     "=": "equals?|is|같\\w*|등호",
     "+": "plus|and|more|over|positive|added?|increas\\w+|boost\\w*|gains?|bonus|"
-    "플러스|더하\\w*|이상|및|양수|증가|늘|상승|추가|보너스",
+    "플러스|더하\\w*|이상|및|양수|증가|늘[어었렸리린]|상승|추가|보너스",
     "*": "×|·|•|asterisk|stars?|별표|별",
     "♪": "♫|♬|♩",
     "♫": "♪|♬|♩",
@@ -101,11 +101,11 @@ def differing_words(source: str, text: str, languages: tuple[str, str]) -> tuple
     return _not_in(ours, text), _not_in(theirs, source)
 
 
-def _is_there(word: str, folded: str) -> bool:
+def _is_there(word: str, folded: str, joined: str) -> bool:
     """Whether a text has a word, with other spaces (`HuggingFace`), or its singular: `URLs` is `URL` in Korean."""
     if word in folded or (word[-1] == "s" and len(word) >= SHORT and word[:-1] in folded):
         return True
-    return word in _JOINTS.sub("", folded)
+    return word in joined
 
 
 def _is_short(word: str) -> bool:
@@ -120,8 +120,9 @@ def _is_raised(word: str) -> bool:
 
 
 def _not_in(words: list[str], folded: str) -> Counter[str]:
-    usual = ((word, unicodedata.normalize("NFKC", word).casefold()) for word in words)
-    return Counter(word for word, form in usual if not _is_there(form, folded))
+    joined = _JOINTS.sub("", folded) if words else ""
+    usual = ((word, n, unicodedata.normalize("NFKC", word).casefold()) for word, n in Counter(words).items())
+    return Counter({word: n for word, n, form in usual if not _is_there(form, folded, joined)})
 
 
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:

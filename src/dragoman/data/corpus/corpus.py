@@ -102,9 +102,9 @@ def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
     """The lines of an open file called `name`, without line ends. Raises DataError that names the first bad byte."""
     offset = 0
     readline = getattr(file, "readline", None)
-    lines = iter(partial(readline, LONGEST_LINE + 1), b"") if readline else file
+    lines = iter(partial(readline, LONGEST_LINE + 3), b"") if readline else file
     for number, line in enumerate(lines, 1):
-        if len(line) > LONGEST_LINE:
+        if len(line) > LONGEST_LINE and len(line.rstrip(b"\r\n")) > LONGEST_LINE:
             cause = f"the line has more than {LONGEST_LINE >> 20} MiB"
             raise DataError(f"{name}:{number}: {cause}; is it text? Divide it into lines of a sentence or a paragraph")
         try:

@@ -84,6 +84,8 @@ def _messages(text: str, root: Element, options: DocumentOptions) -> Iterator[_Q
     forms = _FORMS.get(primary_language(options.target)) or (known[0] if known else 2)
     language = root.attributes.get("language", "")
     is_target = same_language(language, options.target)
+    written = root.attributes.get("sourcelanguage", "")
+    is_foreign = bool(written) and options.source != "und" and not same_language(written, options.source)
     is_other = bool(language) and not is_target  # whose translations say nothing about ours
     contexts = [root, *(element for element in root.children if element.name == "context")]
     for owner, element in ((context, element) for context in contexts for element in context.children):
@@ -100,7 +102,7 @@ def _messages(text: str, root: Element, options: DocumentOptions) -> Iterator[_Q
         count = len(parts) if is_target and len(parts) > 1 else forms
         numerus = element.attributes.get("numerus") == "yes"
         name = plain_text(text, title) if title else ""
-        existing = texts[-1] if texts and not is_other else ""
+        existing = texts[-1] if texts and not is_other and not is_foreign else ""
         yield _QtMessage(element, source, translation, name, count if numerus else None, existing)
 
 

@@ -20,7 +20,7 @@ from dragoman.serve.http.problems import Problem
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Read by GET, but each answer costs seconds of a processor: `<img src=…>` of any page would have them computed.
-DEAR = ("/v1/inspect/page",)
+DEAR = ("/v1/inspect/page", "/v1/translator")
 ANY, SANDBOXED = "*", "null"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -159,6 +159,9 @@ def _parsed(proxy: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 def _network(proxy: str) -> str:
     """An address, or a network by its first address, as the server compares it. Raises ValueError."""
     network = ipaddress.ip_network(proxy, strict=False)
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    if mapped and network.prefixlen >= 96:  # as a socket for both shows an address of IPv4
+        network = ipaddress.ip_network(f"{mapped}/{network.prefixlen - 96}", strict=False)
     return str(network.network_address if network.num_addresses == 1 else network)
 
 

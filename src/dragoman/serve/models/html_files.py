@@ -4,9 +4,9 @@ A file is written when it is first asked for and stays on the disk, as long as i
 megabytes are not in memory. One is written at a time.
 """
 
+import shutil
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
@@ -29,6 +29,8 @@ class HtmlFiles:
         self._turn, self._places = threading.Lock(), threading.Semaphore(WAITING)
         self._folder: TemporaryDirectory[str] | None = None
         self._written = dict[tuple[str, ...], Path]()
+        self._refused = dict[tuple[str, ...], str]()
+        self._evicted: Path | None = None
 
     def file(self, models: Sequence[ServedModel]) -> Path:
         """One file with these models, to be downloaded; blocks. Raises CannotPack, QueueFull."""
@@ -47,13 +49,18 @@ class HtmlFiles:
         key = (kind, *(f"{model.name} {model.digest}" for model in models))
         if path := self._written.get(key):
             return path
+        if reason := self._refused.get(key):
+            raise CannotPack(reason)
         if not self._places.acquire(blocking=False):
             raise _busy()
         try:
             if not self._turn.acquire(timeout=SECONDS):
                 raise _busy()
             try:
-                return self._written.get(key) or self._write(key, models)
+                if path := self._written.pop(key, None):
+                    self._written[key] = path  # the latest used are at the end
+                    return path
+                return self._write(key, models)
             finally:
                 self._turn.release()
         finally:
@@ -74,11 +81,18 @@ class HtmlFiles:
             text = str(error)
             for model in models:
                 text = text.replace(str(model.folder), model.name)
+            shutil.rmtree(folder, ignore_errors=True)
+            if len(self._refused) >= MOST:
+                self._refused.clear()
+            self._refused[key] = text
             raise CannotPack(text) from None
-        while len(self._written) >= MOST:
-            oldest = self._written.pop(next(iter(self._written)))
-            with suppress(OSError):  # somebody may be reading it
-                oldest.unlink()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if len(self._written) >= MOST:
+            if self._evicted:  # one that is evicted may just be sent: it goes with the next
+                shutil.rmtree(self._evicted, ignore_errors=True)
+            self._evicted = self._written.pop(next(iter(self._written))).parent
         self._written[key] = path
         return path
 

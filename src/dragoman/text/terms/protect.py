@@ -273,6 +273,11 @@ _MONEY = re.compile(
     r"저렴|\$1\s?(?:짜리|밖에)|\d원",
     re.IGNORECASE,
 )
+# A noun right before `$1` has it as its name: `Ticket $1 was closed`.
+_NAMED = re.compile(
+    r"\b(?:tickets?|bills?|coins?|bids?|drinks?|burgers?|refunds?|discounts?)\s\$1(?!\s(?:a|an|per|off|each)\b)",
+    re.IGNORECASE,
+)
 _VARIABLE = re.compile(r"\$(\d)(?!\d|[.,]\d)")
 
 
@@ -285,7 +290,7 @@ def _variables(text: str, is_learned: bool) -> str:
         return "".join(takewhile(lambda digit: f"${digit}" in text, "123456789"))
     present = set(_VARIABLE.findall(text))
     digits = "".join(takewhile(present.__contains__, "123456789"))
-    return "" if digits == "1" and _MONEY.search(text) else digits
+    return "" if digits == "1" and _MONEY.search(_NAMED.sub("", text)) else digits
 
 
 # A word, an initial letter in small; a number with its unit or ending: `top-10`, `5-year-old`, `mid-1990s`, `Fig.3`.

@@ -28,7 +28,8 @@ _BIG = _table(
 _POWER = re.compile(
     r"[\s-]?(?i:(?P<latin>hundred|thousand|million|billion|trillion|dozen)s?(?![a-z]))"
     r"|(?P<short>[kM]|bn|bil\b)(?![A-Za-z])"
-    r"|\s?(?P<hangul>십(?!자|분|이)|백(?!업|팩|색)|천(?!천히|장|사)|만(?!큼|족|일|약|들|나|두|못)|억"
+    r"|(?:|\s(?=[십백천만억조경]{1,4}(?:[^가-힣]|$|원|명|개|달러|년|톤|번|여|대|마리|주(?!교|의)|표|권|장|회|건|가구|유로|엔|위안|배|분의"
+    r"|[은는이가을를의에도과와로])))(?P<hangul>십(?!자|분|이)|백(?!업|팩|색|신)|천(?!천히|장|사)|만(?!큼|족|일|약|들|나|두|못)|억"
     r"|조(?![각건항합립회차])|경(?=원|\s|[^가-힣]|$))"
 )
 # A power that is often another word, where the other text has one of these: 5만 is "5 only", 2조 is "group 2".
@@ -112,6 +113,19 @@ class Power(NamedTuple):
     word: str
     value: int
     is_small: bool
+
+
+# A number in syllables right before one in digits with a smaller power: 만 2천 is 12,000; 만 5세 is an age.
+_LEAD = re.compile(r"(?<![가-힣\d])[일이삼사오육륙칠팔구십백천만억조]*[백천만억조](?=\s?$)")
+
+
+def lead_at(text: str, begin: int) -> tuple[int, int, int] | None:
+    """The number in syllables before `begin`: where it begins, its value, and its last power."""
+    match = _LEAD.search(text, max(begin - 12, 0), begin)
+    if not match:
+        return None
+    syllables: list[int | str] = [_SINO.get(syllable, syllable) for syllable in match[0]]
+    return match.start(), _values(syllables)[0], _SMALL.get(match[0][-1]) or _BIG[match[0][-1]]
 
 
 def power_at(text: str, at: int) -> Power | None:

@@ -56,7 +56,7 @@ def compare_runs(
     Raises ConfigError for runs that cannot be compared, DataError, ModelError, and what `train` raises.
     """
     listener = Listeners(listeners)
-    systems = read_systems(runs, overrides)
+    systems = read_systems(runs, overrides, budgeted=equal not in (None, "parameters"))
     test_set = shared_test_set(systems)
     example = _example(test_set)
     require_training_text(systems)

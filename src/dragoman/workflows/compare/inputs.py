@@ -32,9 +32,27 @@ class System:
         return (self.folder / MODEL).exists()
 
 
-def read_systems(runs: Sequence[str | PathLike[str]], overrides: Sequence[str] = ()) -> list[System]:
-    """The systems. Raises ConfigError for what is neither a configuration nor a run, for one alone, for one twice."""
-    systems = [system for run in runs for system in _systems(checked_path("run", run), overrides)]
+# What an equal budget sets in the configurations after the first, whatever they or an override say.
+BUDGETED = ("train.max_steps", "train.max_minutes", "train.warmup", "train.validate_every")
+
+
+def read_systems(
+    runs: Sequence[str | PathLike[str]], overrides: Sequence[str] = (), *, budgeted: bool = False
+) -> list[System]:
+    """The systems; `budgeted`: those after the first have its budget.
+
+    Raises ConfigError for what is neither a configuration nor a run, for one alone, for one twice, for overrides that
+    nothing reads.
+    """
+    paths = [checked_path("run", run) for run in runs]
+    if overrides and paths and all(path.is_dir() for path in paths):
+        raise ConfigError(
+            f"{overrides[0]}: a key is for configurations, and these are runs, which are not trained again"
+        )
+    systems = list[System]()
+    for path in paths:
+        skipped = BUDGETED if budgeted and systems else ()
+        systems += _systems(path, overrides, skipped)
     if len(systems) < 2:
         raise ConfigError("compare: one system; give two configurations or folders of runs, or a folder of several")
     folders = [system.folder.absolute() for system in systems]
@@ -72,13 +90,13 @@ def require_training_text(systems: Sequence[System]) -> None:
                 raise DataError(f"{system.name}: its training text {path} is not there; put it back where it was")
 
 
-def _systems(path: Path, overrides: Sequence[str]) -> Iterator[System]:
+def _systems(path: Path, overrides: Sequence[str], skipped: Sequence[str]) -> Iterator[System]:
     if path.is_file():
         config, user_keys = read_config(path, overrides)
         _refuse_language_model(path, config)
         system = System(config.project.name, output_of(config), config, user_keys)
         if system.is_finished:
-            _refuse_other_values(system, overrides)
+            _refuse_other_values(system, [item for item in overrides if item.partition("=")[0] not in skipped])
         yield system
     elif (path / "config.toml").exists():
         yield _run(path)

@@ -20,7 +20,7 @@ from dragoman.errors import ConfigError, DragomanError
 from dragoman.installed import installed_names, models_folder, resolve_model
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.keep import find_kept
-from dragoman.text.words.language import same_language
+from dragoman.text.words.language import primary_language, same_language
 from dragoman.translation import Flag, Translation
 from dragoman.translator import Translator
 
@@ -65,6 +65,11 @@ class PivotTranslator:
         """The only pair."""
         return Pairs((self.pair,))
 
+    @property
+    def _languages(self) -> tuple[str, str] | None:
+        pair = self.pair
+        return (primary_language(pair.source), primary_language(pair.target)) if pair.target else None
+
     def to(self, target: str | None = None, source: str | None = None, texts: Iterable[str] = ()) -> Self:
         """This translator. Raises ConfigError for other languages than its own."""
         self.pairs.matching(target, source)
@@ -102,7 +107,9 @@ class PivotTranslator:
         whole = replace(later, source=line, warnings=tuple(warnings))
         ends = html.unescape(line)  # entities of plain text are characters
         names = [span.text for span in find_kept(ends, options.keep)]
-        compared = checked(replace(whole, source=ends, warnings=()), Requirements.of(ends, options, (), names))
+        compared = checked(
+            replace(whole, source=ends, warnings=()), Requirements.of(ends, options, (), names, self._languages)
+        )
         lost = [flag for flag in compared.warnings if flag.kind not in {other.kind for other in warnings}]
         return replace(whole, warnings=(*warnings, *lost))
 
@@ -134,14 +141,15 @@ def choose_hops(via: str, source: str | None, target: str | None, models: Sequen
         (first, second)
         for first in into
         for second in out
-        if (source and target) or not same_language(first.source, second.target)
+        if same_language(first.target, second.source)
+        and ((source and target) or not same_language(first.source, second.target))
     ]
     if not routes:
         names = ", ".join(dict.fromkeys(f"{hop.folder.name} ({hop.source} → {hop.target})" for hop in hops)) or "none"
         wanted = f"{source or 'a language'} → {via} → {target or 'another'}"
         raise ConfigError(f"--via {via}: no two models at hand for {wanted}; at hand: {names}")
     ends = dict.fromkeys((first.source, second.target) for first, second in routes)
-    if len(ends) > 1:
+    if len(ends) > 1 and not (source and target):
         names = ", ".join(f"{begin} → {end}" for begin, end in ends)
         raise ConfigError(f"--via {via}: several languages are possible, {names}; give --from and --to")
     return routes[0]

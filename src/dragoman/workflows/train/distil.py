@@ -184,8 +184,8 @@ def _translate(
 
 # Lines translated together, and the most that a power cut can lose: enough for batches of about equal length.
 WINDOW = 512
-# On a GPU, whose batches hold thousands: as many of these windows.
-GPU_WINDOWS = 64
+# On a GPU, whose batches hold thousands.
+GPU_WINDOW = 64 * WINDOW
 
 
 def translate_corpus(text: Direction, path: Path, translator: Translator, pairs: int, listener: Listeners) -> None:
@@ -205,10 +205,11 @@ def translate_corpus(text: Direction, path: Path, translator: Translator, pairs:
 
 
 def _append(text: Direction, file: IO[bytes], translator: Translator, pairs: int, listener: Listeners) -> None:
-    done = _keep_windows(file)
-    windows = 1 if str(getattr(translator.engine, "device", "cpu")).startswith("cpu") else GPU_WINDOWS
+    is_cpu = str(getattr(translator.engine, "device", "cpu")).startswith("cpu")
+    size = WINDOW if is_cpu else GPU_WINDOW
+    done = _keep_windows(file, size)
     rest = islice(text.read(), done, None)
-    while window := list(islice(rest, windows * WINDOW)):
+    while window := list(islice(rest, size)):
         listener.on_progress(Progress("translating", done, pairs, "sentences"))
         translations = translator.translate([pair.source for pair in window])
         lines = [_line(pair, translation.text) for pair, translation in zip(window, translations, strict=True)]
@@ -221,13 +222,13 @@ def _line(pair: Pair, translation: str) -> str:
     return f"{normalise(pair.source)}\t{translation or normalise(pair.target)}\n"
 
 
-def _keep_windows(file: IO[bytes]) -> int:
-    """Cut the file after its last complete window; the number of lines that remain."""
+def _keep_windows(file: IO[bytes], size: int) -> int:
+    """Cut the file after its last complete window of this size; the number of lines that remain."""
     file.seek(0)
     done = end = read = 0
     for number, line in enumerate(file, 1):
         read += len(line)
-        if number % WINDOW == 0 and line.endswith(b"\n"):
+        if number % size == 0 and line.endswith(b"\n"):
             done, end = number, read
     file.truncate(end)
     return done
