@@ -182,7 +182,7 @@ def toy_tokenizer(toy_corpus: Path) -> Tokenizer:
     return learn(text, TokenizerConfig(vocab_size=285))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # a module may have a tokenizer of its own
 def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
     """A trainer as a new process would build it, whatever was random before."""
     import torch

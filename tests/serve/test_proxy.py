@@ -85,6 +85,14 @@ def test_hops_in_several_headers_are_one_list_and_only_a_proxy_says_the_scheme()
     assert PROXY.client(stranger) is stranger
 
 
+@pytest.mark.parametrize("proxy", ["::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "10.0.0.1"])
+def test_a_proxy_of_ipv4_is_the_same_within_ipv6(proxy):
+    public = public_address(proxies=[proxy])
+    scope = {"type": "http", "scheme": "http", "headers": [(b"x-forwarded-for", b"203.0.113.9")]}
+    for peer in ("10.0.0.1", "::ffff:10.0.0.1"):
+        assert public.client({**scope, "client": (peer, 1)})["client"][0] == "203.0.113.9"
+
+
 @pytest.mark.parametrize("proxy", ["*", "localhost", "10.0.0.0/99", ""])
 def test_a_proxy_is_an_address_or_a_network(proxy):
     with pytest.raises(ConfigError, match="--trusted-proxy"):

@@ -17,7 +17,7 @@ import torch
 from dragoman.config import RunConfig
 from dragoman.data.batches.batch import Batch
 from dragoman.data.batches.stream import BatchStream, Update
-from dragoman.errors import DivergenceError, Interrupted, counted
+from dragoman.errors import DivergenceError, DragomanError, Interrupted, counted
 from dragoman.model.build import require_transformer
 from dragoman.model.lora import attach, load_merged
 from dragoman.model.parts.device import emulation_notice
@@ -394,7 +394,10 @@ class Trainer:
         if self.snapshots.is_due(self.step):
             weights = gather_full_state(evaluation_weights(self.model, self.mean), self.group)
             if self.group.is_main:
-                self.snapshots.save(self.step, weights)
+                try:
+                    self.snapshots.save(self.step, weights)
+                except (DragomanError, OSError) as error:  # a film is worth less than the run
+                    self._notice(f"no snapshot of this step: {error}")
 
     def _wait_for_disk(self) -> None:
         """Until the last checkpoint is written, where it is written while training continues."""

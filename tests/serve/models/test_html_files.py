@@ -61,13 +61,18 @@ def test_the_file_has_the_models_that_are_named(client: httpx.Client, service: S
 
 
 def test_one_that_no_page_can_run_is_refused_in_a_line(
-    client: httpx.Client, folders: list[Path], monkeypatch: pytest.MonkeyPatch
+    client: httpx.Client, service: Service, folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.exporting.page.LARGEST", 1000)
     answer = client.get("/v1/translator?model=there")
     assert (answer.status_code, LARGEST > 1000) == (501, True)
     assert "MB, and a page holds 0 MB; distil it into a smaller model" in answer.json()["detail"]
     assert str(folders[0].parent) not in answer.text
+    monkeypatch.setattr("dragoman.workflows.models.html.export_page", None)  # it is not tried again
+    assert client.get("/v1/translator?model=there").json()["detail"] == answer.json()["detail"]
+    assert service.html_files._folder
+    assert not any(Path(service.html_files._folder.name).iterdir()), "it leaves a folder"
+    assert client.get("/v1/translator?model=there", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
 
 
 def test_it_is_behind_keys(client: httpx.Client, service: Service) -> None:

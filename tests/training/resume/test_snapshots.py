@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -82,6 +83,22 @@ def test_weights_that_are_not_finite_are_no_snapshot(toy_run: Run, toy_trainer: 
     trainer.snapshots.save(4, {"w": torch.tensor([1.0, torch.inf])})
     trainer.snapshots.save(8, {"w": torch.tensor([1.0, 1e9])})  # beyond float16
     assert not snapshots(tmp_path)
+
+
+def test_a_snapshot_that_cannot_be_written_does_not_end_the_run(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    class Notes(TrainingListener):
+        texts: ClassVar[list[str]] = []
+
+        def on_notice(self, step: int, text: str) -> None:
+            self.texts.append(text)
+
+    trainer = toy_trainer(toy_run(), tmp_path)
+    trainer.listeners.append(Notes())
+    (tmp_path / "snapshots").write_text("a file where the folder belongs", encoding="utf-8")
+    trainer.fit()
+    assert "no snapshot of this step" in Notes.texts[0]
 
 
 def test_large_models_and_adapters_have_none_unless_a_number_is_given(toy_run: Run, tmp_path: Path) -> None:

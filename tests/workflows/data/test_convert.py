@@ -97,6 +97,9 @@ def test_finished_pairs_of_catalogues(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no pair of en and de"):  # its translations are Korean
         convert_data(files[:1], tmp_path / "c.tsv", source="en", target="de")
     assert convert_data(files[1:], tmp_path / "c.tsv", source="en", target="de").pairs == 1
+    files[0].write_text(TS.replace('sourcelanguage="en"', 'sourcelanguage="de"'), encoding="utf-8")
+    with pytest.raises(DataError, match="no pair of en and ko"):  # its sources are German
+        convert_data(files[:1], tmp_path / "d.tsv", source="en", target="ko")
 
 
 def test_lines_of_units_are_kept(tmp_path: Path) -> None:

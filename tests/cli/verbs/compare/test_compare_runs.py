@@ -147,6 +147,9 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
     assert "no finished run" in dragoman("compare", run, run.parent.parent / "data").refused(2)
     assert "M parameters, the first system has" in dragoman("compare", run, config, "--equal", "parameters").refused(2)
 
+    other = tmp_path / "other"
+    shutil.copytree(run, other)
+    assert "a key is for configurations" in dragoman("compare", run, other, "train.max_minutes=99").refused(2)
     keys = ("train.seed=77", "train.output=runs/toy")
     complaint = dragoman("compare", config, run.parent.parent / "run.toml", *keys[:1]).refused(2)
     assert complaint.startswith(f"{run}: is trained with another train.seed; leave train.seed=77 out")
