@@ -205,7 +205,7 @@ class Page {
     try {
       const [, language] = this.direction.languages;
       const { lines, ...rest } = documentOf(file.name, await readFile(file), language, byId("again").checked);
-      const shown = lines.map((line) => line.replace(/[\v\f\x85\u2028\u2029]/g, " ")).join("\n");
+      const shown = lines.map((line) => line.replace(/[\r\v\f\x85\u2028\u2029]/g, " ")).join("\n");
       this._put(shown, { name: fileName(file.name, language), ...rest });
       this.file = file;
       byId("again-row").hidden = !rest.repeats;
@@ -216,6 +216,7 @@ class Page {
 
   _save() {
     const { texts } = this.output;
+    if (this.document && texts.length !== byId("source").value.split("\n").length) return; // it is being translated
     if (this.document) download(this.document.name, this.document.filled(texts));
     else download(`translation.${this.direction.languages[1]}.txt`, `${texts.join("\n")}\n`);
   }

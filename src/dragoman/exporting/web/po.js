@@ -28,7 +28,7 @@ function poDocument(name, lines, newline, language, everything) {
       for (const unit of units) {
         const texts = translations.slice(at, (at += unit.cores.length));
         const translated = poText(unit, texts);
-        changed.set(unit.message, { translated, fuzzy: differs(unit.source, translated) });
+        changed.set(unit.message, { translated, fuzzy: differs(unit.source, poText({ ...unit, mark: null }, texts)) });
       }
       return poLines(messages, lines, changed, language).join(newline);
     },
@@ -103,7 +103,7 @@ function withMark(label, { sign, key }) {
 }
 
 function differs(source, translated) {
-  return faultsOf(source, translated.replace(/\([_&~]\p{L}\)|[_&~](?=\p{L})/gu, "")).placeholders.length > 0;
+  return faultsOf(source, translated).placeholders.length > 0;
 }
 
 // The lines of the file; a translation with other placeholders than its source is fuzzy, so that no program uses it.

@@ -4,7 +4,7 @@
 const CACHE = `dragoman-${self.registration.scope}-{{version}}`;
 
 self.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.add("./")).then(() => self.skipWaiting()));
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.add(new Request("./", { cache: "reload" }))).then(() => self.skipWaiting()));
 });
 
 // The page of another version is dropped when this one is stored.

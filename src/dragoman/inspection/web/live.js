@@ -4,7 +4,7 @@ const TYPING = 250; // milliseconds without a key after which a sentence is read
 const MAX_TEXT = 4000; // characters
 const recorded = data;
 // `text`: "" for the sentence that was recorded. `surgery`: what is off or changed, as `web/look/surgery.js` reads it.
-const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0 };
+const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0, turn: 0 };
 const isLive = () => document.getElementById("engine") !== null;
 
 const isChanged = () => Object.keys(live.surgery).length > 0;
@@ -19,7 +19,11 @@ async function startLive() {
   document.documentElement.dataset.engine = live.kernels;
   if (live.text || isChanged()) return look();
   report("live.ready", { arithmetic: arithmetic() });
-  // The sentence of this page once more, for what was left out of the file.
+  await recordedPass();
+}
+
+// The sentence of this page once more, for what was left out of the file.
+async function recordedPass() {
   const { source, target } = recorded.ids;
   const answer = await engine.ask({ kind: "inside", pair: engine.facts.pair, source_ids: source, target_ids: target, replaces: "inside" });
   if (!answer) return;
@@ -33,11 +37,13 @@ const arithmetic = () =>
 // Read the sentence that was typed with what is switched, and show it everywhere.
 async function look() {
   chose();
+  const turn = ++live.turn; // an answer to what was typed before is late
   if (live.state === "damaged") return;
   if (!live.kernels) return report("live.loading");
   if (!live.text.trim() && !isChanged()) {
     report("live.ready", { arithmetic: arithmetic() });
-    return adopt(recorded, live.base);
+    adopt(recorded, live.base);
+    return Object.keys(live.base).length ? undefined : recordedPass();
   }
   report("live.working");
   const started = performance.now();
@@ -45,14 +51,14 @@ async function look() {
   const request = { kind: "inside", pair: engine.facts.pair, text, part: live.part, surgery: live.surgery, replaces: "inside" };
   try {
     const answer = await engine.ask(request);
-    if (!answer) return;
+    if (!answer || turn !== live.turn) return;
     if (answer.empty) return report("live.nothing");
     const checkpoints = Object.entries(recorded.arrays).filter(([name]) => name.startsWith("checkpoints."));
     adopt({ ...recorded, ...answer.facts, arrays: Object.fromEntries(checkpoints) }, answer.arrays);
     report("live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
     if (await attribute()) document.documentElement.dataset.looked = ++live.count;
   } catch (error) {
-    report("live.failed", { error: error.message.split("\n")[0] });
+    if (turn === live.turn) report("live.failed", { error: error.message.split("\n")[0] });
   }
 }
 

@@ -19,8 +19,8 @@ const hash = () => address(page.lang, page.view, page.theme, sentence, page.choi
 
 function readHash() {
   const [lang, view, theme, , choice, operated] = location.hash.slice(1).split("/");
-  page.lang = texts[lang] ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
-  page.view = VIEWS[view] ? view : "walk";
+  page.lang = Object.hasOwn(texts, lang) ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
+  page.view = Object.hasOwn(VIEWS, view) ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
   page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
   return isLive() && readLive(operated || "");

@@ -83,8 +83,8 @@ def write_site(models: Sequence[str | PathLike[str]], folder: str | PathLike[str
     page = _page(open_models(models), None, Listeners(()), served=True)
     path = Path(folder) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomically(path.parent / "worker.js", service_worker(page))
     write_text_atomically(path, page)
+    write_text_atomically(path.parent / "worker.js", service_worker(page))  # whoever has it finds its page
     return path
 
 
