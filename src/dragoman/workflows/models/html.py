@@ -84,7 +84,7 @@ def write_site(models: Sequence[str | PathLike[str]], folder: str | PathLike[str
     path = Path(folder) / "index.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomically(path, page)
-    write_text_atomically(path.parent / "worker.js", service_worker(page))  # whoever has it finds its page
+    write_text_atomically(path.parent / "worker.js", service_worker(page))  # the page is there before it
     return path
 
 
