@@ -98,7 +98,7 @@ class BeamStep:
 
         A token that has to follow has log P of the model, whatever else forbids it; the others have none.
         """
-        only = self.forced.index_select(1, self.length).repeat_interleave(self.shape.beam, 0)
+        only = self.forced.index_select(1, self.length)[:, None].expand(-1, self.shape.beam, -1).reshape(-1, 1)
         end = log_probs[:, EOS : EOS + 1].clone()
         of_only = log_probs.gather(1, only.clamp(min=0))
         log_probs[:, EOS : EOS + 1] = end.masked_fill(self.length < self.min_length, -torch.inf)
