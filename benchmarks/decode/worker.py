@@ -1,6 +1,7 @@
 """Dragoman's engines, or direct calls of CTranslate2, behind the pipe of `peers/decode_pipe.py`.
 
     python benchmarks/decode/worker.py torch BUNDLE [--precision float32|bfloat16] [--threads 2] [--device cpu|cuda]
+                                       [--search auto|host|device]
     python benchmarks/decode/worker.py ctranslate2|direct BUNDLE --network FOLDER --precision float32|int8
                                        [--shortlist] [--threads 2]
 
@@ -23,9 +24,11 @@ from dragoman.config import DecodeConfig
 from dragoman.engine import Engine, queries
 from dragoman.text.tokens.tokenizer import EOS
 
+ON_DEVICE = {"auto": None, "host": False, "device": True}
 
-def torch_engine(bundle: Bundle, precision: str, threads: int, device: str) -> Engine:
-    """The reference engine."""
+
+def torch_engine(bundle: Bundle, precision: str, threads: int, device: str, search: str = "auto") -> Engine:
+    """The reference engine; `search` says who starts the operations of a step, one by one or as one recording."""
     import torch
 
     from dragoman.engine.torch import TorchEngine
@@ -33,7 +36,8 @@ def torch_engine(bundle: Bundle, precision: str, threads: int, device: str) -> E
 
     torch.set_num_threads(threads)
     retain_freed_memory(torch.get_num_threads())  # as the command line does
-    return TorchEngine(bundle.load_model(), torch.device(device), precision=precision)
+    on_device = ON_DEVICE[search]
+    return TorchEngine(bundle.load_model(), torch.device(device), precision=precision, on_device=on_device)
 
 
 def ctranslate2_engine(bundle: Bundle, network: Path, threads: int) -> Engine:
@@ -114,12 +118,13 @@ def main() -> None:
     parser.add_argument("--shortlist", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of the torch engine")
+    parser.add_argument("--search", choices=ON_DEVICE, default="auto", help="of the torch engine")
     args = parser.parse_args()
 
     def load() -> System:
         bundle = open_bundle(args.bundle)
         if args.name == "torch":
-            return ours(torch_engine(bundle, args.precision, args.threads, args.device), args.shortlist)
+            return ours(torch_engine(bundle, args.precision, args.threads, args.device, args.search), args.shortlist)
         if args.name == "ctranslate2":
             return ours(ctranslate2_engine(bundle, args.network, args.threads), args.shortlist)
         direct = Direct(bundle, args.network, args.precision, args.threads)

@@ -10,7 +10,9 @@ steps       updates of the product's own loop, started by the host one by one, a
             and with deterministic kernels: seconds to the first update (recording, compiling), ms per update, target
             tokens/s, memory, the share of the time in which the GPU computes
 kernels     of those steps, the names of the 25 slowest, with ms and count
-search      ms per token of all sentences and target tokens/s, beam 4, batches of 4,096 and of 65,536 tokens
+search      by the host and by recorded steps: seconds of the first call (with its recordings), ms per token of all
+            sentences and target tokens/s, beam 4, batches of 4,096 and of 65,536 tokens; ms of one sentence alone; the
+            share of translations that are those of the host, in float32
 host        seconds in which the cores tokenise 100,000 lines
 
 Each piece of work looks at the clock; what fails is a row with the error. The last line is JSON.
@@ -335,28 +337,50 @@ def by_the_host() -> Any:
 
 
 def search(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:
-    """Beam search with random weights of `base`."""
+    """Beam search with random weights of `base`, in the way of a CPU and by recorded steps."""
     preset, tokens = ("tiny", 4) if job.rehearse else ("base", 24)
     torch.manual_seed(0)
     model = build_network(ModelConfig.model_validate({"preset": preset}), len(tokenizer.source), len(tokenizer.target))
-    engine = TorchEngine(model, job.device)
     lines = (folder / "train.en").read_text(encoding="utf-8").split("\n")[: 20 if job.rehearse else 4096]
     ids = [row for row in tokenizer.encode(lines, "source") if row]
     for size in (4096,) if job.rehearse else (4096, 65_536):
         options = DecodeConfig(min_length=tokens, max_length=tokens, batch_tokens=size)
+        for way in WAYS:
+            engine = TorchEngine(model, job.device, on_device=WAYS[way])
+            what = {"preset": preset, "way": way, "batch_tokens": size, "sentences": len(ids)}
+            attempt(job, "search", partial(searched, job, engine, ids, options), **what)
+    exact = [TorchEngine(model, job.device, precision="float32", on_device=on_device) for on_device in WAYS.values()]
+    attempt(job, "same_translations", partial(compared, exact, ids[:256]), preset=preset)
 
-        def work(options: DecodeConfig = options) -> dict[str, Any]:
-            engine.translate(queries(ids[: len(ids) // 8 + 1]), options)
-            jobs.wait_for(job.device)
-            began = time.perf_counter()
-            engine.translate(queries(ids), options)
-            seconds = time.perf_counter() - began
-            return {
-                "ms_per_token": round(1000 * seconds / tokens, 2),
-                "tokens_per_s": round(len(ids) * tokens / seconds),
-            }
 
-        attempt(job, "search", work, preset=preset, batch_tokens=size, sentences=len(ids))
+WAYS = {"host": False, "device": True}
+"""Whether steps of a search are recorded."""
+
+
+def searched(job: jobs.Job, engine: TorchEngine, ids: list[list[int]], options: DecodeConfig) -> dict[str, Any]:
+    """Times of searches that all have `max_length` tokens."""
+
+    def seconds(rows: list[list[int]]) -> float:
+        jobs.wait_for(job.device)
+        began = time.perf_counter()
+        engine.translate(queries(rows), options)
+        return time.perf_counter() - began
+
+    first, tokens = seconds(ids), options.max_length or 1
+    again = min(seconds(ids) for _ in range(2))
+    seconds(ids[:1])
+    alone = statistics.median(seconds(ids[:1]) for _ in range(5))
+    recorded = engine._device_search
+    row = {"first_s": round(first, 2), "ms_per_token": round(1000 * again / tokens, 2)}
+    row |= {"tokens_per_s": round(len(ids) * tokens / again), "alone_ms": round(1000 * alone, 2)}
+    return row | ({"recordings": len(recorded.steps), "failure": recorded.failure[:200]} if recorded else {})
+
+
+def compared(engines: list[TorchEngine], ids: list[list[int]]) -> dict[str, Any]:
+    """The share of sentences of which both engines find the same translation."""
+    mine, others = (engine.translate(queries(ids), DecodeConfig(extra_length=10)) for engine in engines)
+    same = sum(one[0].tokens == other[0].tokens for one, other in zip(mine, others, strict=True))
+    return {"sentences": len(ids), "share": round(same / len(ids), 4)}
 
 
 def host(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:

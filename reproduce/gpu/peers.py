@@ -8,8 +8,8 @@ update, then the width of paper-big with 12,500. Peers get rectangles of similar
 the text. Every system is a process; in every round each trains for TURN seconds after an update that is not timed.
 Target tokens/s without padding: median, least and most, the ratio to ours compiled, MFU from each pair's own lengths.
 
-Translating: the torch engine, Marian's `generate` and JoeyNMT's search with the same random weights of paper-base, beam
-4, 24 tokens, and for each the best of three sizes of a batch.
+Translating: the torch engine by recorded steps and by steps of the host, Marian's `generate` and JoeyNMT's search with
+the same random weights of paper-base, beam 4, 24 tokens, and for each the best of three sizes of a batch.
 
 The text is that of `pack.py text`, else the embedded corpus. What is not installed is a row that says so. The rows so
 far are in FOLDER/peers.json after every round. The last line is JSON.
@@ -46,6 +46,8 @@ ROUNDS, TURN = 3, 2.0
 # Pairs of the text; batches of each size that peers train on.
 PAIRS, BATCHES = 100_000, 4
 OURS = "dragoman compiled"
+# What the torch engine is called, by who starts the operations of a step.
+SEARCHES = {"dragoman": "device", "dragoman, by the host": "host"}
 PEERS = ("pytorch", "compiled", "marian", "joeynmt", "eole")
 # Shapes with the target tokens per update, and the seconds that have to be left to begin.
 Plan = tuple[tuple[str, tuple[int, ...], float], ...]
@@ -240,7 +242,7 @@ def compare(
             if not system.error and job.left > until:
                 system.ask(f"{span[0]} {span[0] + 1}", job.left - until)
                 turn(system, span, job.left - until)
-        rows = [row_of(job, system, systems, operations) for system in systems]
+        rows = [row_of(job, system, systems, operations, our_names(job)[-1]) for system in systems]
         others = [row for row in job.facts.get("training", []) if {**row, **what} != row]
         job.note(training=[*others, *({**what, **row} for row in rows)])
     for row in rows:
@@ -270,11 +272,11 @@ def turn(system: System, span: tuple[int, int], timeout: float) -> None:
     system.speeds.append(tokens / seconds)
 
 
-def row_of(job: jobs.Job, system: System, systems: Sequence[System], operations: float) -> dict[str, Any]:
+def row_of(job: jobs.Job, system: System, systems: Sequence[System], operations: float, ours_is: str) -> dict[str, Any]:
     """What the table has of a system so far."""
     if not system.speeds:
         return {"system": system.name, "error": system.error or "no turn yet"}
-    ours = next((one for one in systems if one.name == our_names(job)[-1]), system)
+    ours = next((one for one in systems if one.name == ours_is), system)
     ratios = [mine / theirs for mine, theirs in zip(ours.speeds, system.speeds, strict=False)]
     speed = statistics.median(system.speeds)
     peak = peak_flops(torch.cuda.get_device_name(job.device)) if job.device.type == "cuda" else None
@@ -292,7 +294,7 @@ def translate_all(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:
     bundle = random_bundle(job, folder / "bundle", tokenizer)
     text = (folder / "train.en").read_text(encoding="utf-8").split("\n")[: 40 if job.rehearse else SENTENCES]
     ids = [row for row in tokenizer.encode(text, "source") if row]
-    systems = [start_search(job, name, bundle, folder) for name in ("dragoman", *converted(job, bundle, folder))]
+    systems = [start_search(job, name, bundle, folder) for name in (*SEARCHES, *converted(job, bundle, folder))]
     for system in systems:
         if system.is_ready(job.left):
             choose_size(job, system, ids)
@@ -301,7 +303,7 @@ def translate_all(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:
             if not system.error and system.steps and job.left > 0:
                 answer = search(job, system, ids[: system.steps])
                 system.speeds += [answer["tokens"] / answer["seconds"]] if answer else []
-        rows = [row_of(job, system, systems, 0.0) | {"batch_tokens": system.batch} for system in systems]
+        rows = [row_of(job, system, systems, 0.0, "dragoman") | {"batch_tokens": system.batch} for system in systems]
         job.note(decoding=[{key: value for key, value in row.items() if key != "mfu"} for row in rows])
     for row in job.facts["decoding"]:
         print(row, flush=True)
@@ -342,7 +344,9 @@ def start_search(job: jobs.Job, name: str, bundle: Bundle, folder: Path) -> Syst
     """A system that translates."""
     where = folder / "converted"
     ours, theirs = BENCHMARKS / "decode/worker.py", BENCHMARKS / "peers/decode_worker.py"
-    command = [ours, "torch", bundle.folder] if name == "dragoman" else [theirs, name, where]
+    command = [theirs, name, where]
+    if name in SEARCHES:
+        command = [ours, "torch", bundle.folder, "--search", SEARCHES[name]]
     command += ["--precision", "bfloat16" if job.device.type == "cuda" else "float32", "--device", job.device.type]
     threads = 1 if job.device.type == "cpu" else jobs.processors()
     return started(job, name, [sys.executable, *command, "--threads", threads], folder)

@@ -15,6 +15,7 @@ from dragoman.config import DecodeConfig, RunConfig
 from dragoman.data.batches.stream import BatchStream
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.parts.norm import LayerNorm
+from dragoman.model.parts.recorded import Recorder
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
@@ -23,7 +24,6 @@ from dragoman.training.report.reports import StepReport, TrainingListener
 from dragoman.training.update.optimizer import state_tensors
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
-from dragoman.training.update.recorded import Recorder
 from stand_ins import queries
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
@@ -116,6 +116,56 @@ def test_bfloat16_scores_are_near_those_of_float32(
         assert other == pytest.approx(one, abs=0.3)
 
 
+SEARCHES = {
+    "greedy": {"beam": 1},
+    "beam 4": {"beam": 4, "n_best": 4},
+    "rules": {"beam": 4, "no_repeat_ngram": 2, "min_length": 6, "extra_length": 30},
+}
+
+
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_a_recorded_search_is_that_of_calling_its_steps(
+    model: Transformer, sentences: Callable[..., list[list[int]]], options: dict[str, int]
+) -> None:
+    """In float32, and the second call by the recordings of the first."""
+    sources = sentences([4, 1, 23, 6, 3, 9, 17, 2, 12, 5, 1, 7, 2, 8, 3, 3, 1])
+    config = DecodeConfig.model_validate(options)
+    by_graph = TorchEngine(model, torch.device(DEVICE), precision="float32")
+    called = TorchEngine(model, torch.device(DEVICE), precision="float32", on_device=False)
+    expected = called.translate(queries(sources), config)
+    for _ in range(2):
+        found = by_graph.translate(queries(sources), config)
+        for mine, others in zip(found, expected, strict=True):
+            assert [hypothesis.tokens for hypothesis in mine] == [hypothesis.tokens for hypothesis in others]
+            assert [h.log_prob for h in mine] == pytest.approx([h.log_prob for h in others], abs=1e-3)
+    assert by_graph._device_search is not None
+    assert by_graph._device_search.steps
+    assert not by_graph._device_search.failure
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_step_of_a_search_waits_for_nothing(
+    model: Transformer, sentences: Callable[..., list[list[int]]], precision: str
+) -> None:
+    engine = TorchEngine(model, torch.device(DEVICE), precision=precision)
+    engine.translate(queries(sentences([5, 3])), DecodeConfig(no_repeat_ngram=2))
+    search = engine._device_search
+    assert search is not None
+    assert not search.failure
+    for step, work in search.steps.values():
+        with torch.inference_mode():
+            step.length.zero_()
+            for state in step.states:
+                state.position.zero_()
+            torch.cuda.synchronize()
+            torch.cuda.set_sync_debug_mode("error")
+            try:
+                work()  # the recording
+                step()  # what was recorded
+            finally:
+                torch.cuda.set_sync_debug_mode("default")
+
+
 def test_prefetched_batches_are_pinned_and_equal(toy_run: Run, toy_tokenizer: Tokenizer) -> None:
     def stream() -> BatchStream:
         return BatchStream(toy_run().data, toy_tokenizer, batch_tokens=150, seed=1)
@@ -146,7 +196,7 @@ def without_dropout(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
 
 
-@pytest.mark.parametrize("keys", [{}, {"accumulate": 2}, {"average": "ema", "clip_norm": 0.1}, {"compile": True}])
+@pytest.mark.parametrize("keys", [{}, {"accumulate": 2}, {"average": "ema", "clip_norm": 0.1}])
 def test_recorded_steps_are_those_of_calling_them(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, object]
 ) -> None:

@@ -13,6 +13,9 @@ from torch import Tensor
 from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.text.tokens.tokenizer import EOS
 
+# In place of a token that has to follow: none has to.
+ANY = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
@@ -34,6 +37,18 @@ class Constraints:
     def limit(self, sentence: int) -> int:
         """The maximum length of this sentence's translations."""
         return max(self.max_lengths[sentence], len(self.prefix(sentence)))
+
+    def forced(self, sentences: Sequence[int], length: int) -> Int[Tensor, "B T"]:
+        """The only token that may follow the first 0 … `length` − 1 tokens of these sentences; ANY where any may.
+
+        It is the next of a prefix, or EOS where a translation has its maximum length.
+        """
+        limits = torch.tensor([self.limit(sentence) for sentence in sentences], dtype=torch.int64)
+        table = torch.where(torch.arange(length) >= limits[:, None], EOS, ANY)
+        for row, sentence in enumerate(sentences) if self.prefixes else ():
+            prefix = torch.tensor(self.prefix(sentence)[:length], dtype=torch.int64)
+            table[row, : prefix.size(0)] = prefix
+        return table
 
     def mask_logits_(
         self,

@@ -56,15 +56,24 @@ class Ensemble:
         The `disallowed` candidates and FORBIDDEN_IDS have probability 0; the others share all of it.
         """
         log_probs, states = [], []
-        for model, before, (matrix, bias) in zip(self.models, state.states, projections, strict=True):
+        for model, before, projection in zip(self.models, state.states, projections, strict=True):
             x, after = model.decode_features(tokens, before)
-            logits = F.linear(x[:, -1], matrix, bias)
-            logits[:, FORBIDDEN_IDS] = -torch.inf  # the column of a special token is its id, in any vocabulary
-            if disallowed is not None:
-                logits.masked_fill_(disallowed, -torch.inf)
-            log_probs.append(logits.log_softmax(-1, dtype=torch.float32))
+            log_probs.append(project_log_probs(x[:, -1], projection, disallowed))
             states.append(after)
         return log_mean(log_probs), EnsembleState(tuple(states))
+
+
+def project_log_probs(
+    x: Float[Tensor, "R D"], projection: Projection, disallowed: Bool[Tensor, "R U"] | None = None
+) -> Float[Tensor, "R U"]:
+    """log P in float32 of each candidate, of a model's decoder output, as `Ensemble.decode` states it."""
+    matrix, bias = projection
+    logits = F.linear(x, matrix, bias)
+    # The column of a special token is its id, in any vocabulary; a list of them would be copied to a GPU.
+    logits[:, : len(FORBIDDEN_IDS)] = -torch.inf
+    if disallowed is not None:
+        logits.masked_fill_(disallowed, -torch.inf)
+    return logits.log_softmax(-1, dtype=torch.float32)
 
 
 def _onto(ids: Int[Tensor, "U"] | None, model: EncoderDecoder) -> Projection:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from dragoman.text.tokens.tokenizer import BOS, PAD, UNK
 
-# Ids that no translation contains: padding, the beginning, and "unknown", in whose place bytes are written.
+# Ids that no translation contains: padding, the beginning, and "unknown", in whose place bytes are written. They come
+# first.
 FORBIDDEN_IDS = (PAD, UNK, BOS)
 # The logit of such a token in a network that another engine runs.
 FORBIDDEN_LOGIT = -1e9

@@ -64,6 +64,46 @@ def rank(finished: Sequence[tuple[Hypothesis, Hypothesis]], beam: int) -> list[H
     return [reported for _, reported in sorted(likeliest, key=lambda both: -both[0].score)]
 
 
+def extension_count(beam: int, candidates: int) -> int:
+    """How many extensions of a hypothesis are considered.
+
+    One extension of each hypothesis is EOS, so 2 × beam extensions hold at least `beam` unfinished ones. A beam of 1
+    ends when its best extension does.
+    """
+    return min(2 * beam if beam > 1 else 1, candidates)
+
+
+def best_extensions(
+    log_probs: Float[Tensor, "B M"], values: Float[Tensor, "R C"], columns: Int[Tensor, "R C"], beam: int
+) -> tuple[Float[Tensor, "B E"], Int[Tensor, "B E"], Int[Tensor, "B E"]]:
+    """log P of each sentence's E best extensions, best first; the hypotheses extended (0 … M − 1); columns.
+
+    `values` are the log P of the C best tokens after each of the sentence's M hypotheses, `log_probs` their own.
+    """
+    totals = (log_probs.flatten()[:, None] + values).unflatten(0, log_probs.shape).flatten(1)
+    totals, indices = totals.topk(min(2 * beam, totals.size(1)), dim=1)
+    columns = columns.unflatten(0, log_probs.shape).flatten(1).gather(1, indices)
+    return totals, indices // values.size(1), columns
+
+
+def endings(totals: Float[Tensor, "B E"], tokens: Int[Tensor, "B E"], beam: int) -> Bool[Tensor, "B _"]:
+    """Which of the `beam` best extensions end."""
+    return (tokens[:, :beam] == EOS) & totals[:, :beam].isfinite()
+
+
+def best_unfinished(
+    totals: Float[Tensor, "B E"], tokens: Int[Tensor, "B E"], counts: Int[Tensor, "B"], beam: int
+) -> tuple[Float[Tensor, "B M"], Int[Tensor, "B M"]]:
+    """log P of each sentence's M ≤ `beam` best extensions that do not end, and which of the E these are.
+
+    `counts` are the finished hypotheses of the sentences: with `beam` of them there are no others, and log P is −∞.
+    """
+    unfinished = totals.masked_fill(tokens == EOS, -torch.inf)
+    unfinished.masked_fill_((counts >= beam)[:, None], -torch.inf)
+    values, order = unfinished.topk(min(beam, unfinished.size(1)), dim=1)
+    return values, order
+
+
 @dataclass
 class _Search:
     """The unfinished hypotheses of the B unfinished sentences, grouped by sentence, `width` for each: R rows.
@@ -107,11 +147,9 @@ class _Search:
     def advance(self) -> None:
         """Extend every hypothesis by one token; keep the `beam` best unfinished ones of each sentence."""
         totals, parents, tokens = self._extensions()
-        ends = (tokens[:, : self.beam] == EOS) & totals[:, : self.beam].isfinite()
+        ends = endings(totals, tokens, self.beam)
         self.counts += ends.sum(1)
-        unfinished = totals.masked_fill(tokens == EOS, -torch.inf)
-        unfinished.masked_fill_((self.counts >= self.beam)[:, None], -torch.inf)
-        log_probs, order = unfinished.topk(min(self.beam, unfinished.size(1)), dim=1)
+        log_probs, order = best_unfinished(totals, tokens, self.counts, self.beam)
         flags = torch.cat((log_probs[:, :1] > -torch.inf, ends), dim=1).tolist()  # the step's one read from the device
         if any(any(ended) for _, *ended in flags):
             self._collect(ends, totals, parents)
@@ -133,14 +171,8 @@ class _Search:
         if self.attention is not None:
             self.coverage = self.coverage + self.attention.take()[latest.size(1) - 1 :: latest.size(1)]
         log_probs = self.constraints.mask_logits_(log_probs, self.tokens[:, 1:], self.sentences, self.vocabulary)
-        # One extension of each hypothesis is EOS, so 2 × beam extensions hold at least `beam` unfinished ones. A beam
-        # of 1 ends when its best extension does.
-        count = min(2 * self.beam if self.beam > 1 else 1, log_probs.size(1))
-        values, columns = topk_by_blocks(log_probs, count)
-        totals = (self.log_probs.flatten()[:, None] + values).unflatten(0, (-1, self.width)).flatten(1)
-        totals, indices = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
-        columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, indices)
-        parents = indices // count
+        values, columns = topk_by_blocks(log_probs, extension_count(self.beam, log_probs.size(1)))
+        totals, parents, columns = best_extensions(self.log_probs, values, columns, self.beam)
         self.model_totals = totals
         if self.fused is not None:
             rows = parents + torch.arange(totals.size(0), device=totals.device)[:, None] * self.width

@@ -17,6 +17,7 @@ from dragoman.data.batches.batch import pad
 from dragoman.data.batches.batching import pack
 from dragoman.decode.attention import forced_attention
 from dragoman.decode.constraints import Constraints
+from dragoman.decode.device_search import LEAST_WIDTH, DeviceSearch, step_size, suits_recording
 from dragoman.decode.ensemble import Ensemble, log_mean
 from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis
@@ -52,8 +53,9 @@ class TorchEngine:
 
     `threads` is torch's number of threads while the engine works; None does not change it. `shortlist` returns the
     candidate target ids of a source; see `DecodeConfig.shortlist`. The `language_model` takes part in beam
-    searches whose options name one. Python threads may share an engine: it runs one search at a time, because attention
-    is watched on the models' own modules and one search uses all processors.
+    searches whose options name one. `on_device` searches by recorded steps (`decode.device_search`) where model and
+    options can: by default on a GPU. Python threads may share an engine: it runs one search at a time, because
+    attention is watched on the models' own modules and one search uses all processors.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class TorchEngine:
         threads: int | None = None,
         shortlist: Callable[[Ids], Ids] | None = None,
         language_model: LanguageModel | None = None,
+        on_device: bool | None = None,
     ) -> None:
         models = [model] if isinstance(model, EncoderDecoder) else model
         models = [network.to(device).eval() for network in models]
@@ -73,6 +76,8 @@ class TorchEngine:
         self.threads, self.shortlist = threads, shortlist
         self.models = Ensemble(map(to_bfloat16, models) if self.precision == "bfloat16" else models)
         self.language_model = language_model and language_model.to(device).eval()
+        is_on_device = device.type == "cuda" if on_device is None else on_device
+        self._device_search = self._recorded_search() if is_on_device and suits_recording(self.models.models) else None
         self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(network.config) for network in models))
 
     def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
@@ -90,7 +95,10 @@ class TorchEngine:
             groups = [[index] for index in range(len(queries))]
         else:
             crowd = max(1, options.n_best / USUAL_BEAM) if options.method == "sample" else 1
-            lengths = [(len(query.marks.source) + len(query.source) + 1,) * 2 for query in queries]
+            widths = [len(query.marks.source) + len(query.source) + 1 for query in queries]
+            if self._on_device(options):  # a batch has the width of a step, and as many rows
+                widths = [step_size(width, LEAST_WIDTH) for width in widths]
+            lengths = [(width, width) for width in widths]
             groups = _groups(lengths, int(batch_tokens(options, self.device.type) / crowd))
         with self._turn, torch_threads(1) if options.exact else self._limited_threads():
             return _in_order(groups, search)
@@ -144,6 +152,9 @@ class TorchEngine:
                     vocabulary=vocabulary,
                     start=start,
                 )
+            if search := self._on_device(options):
+                ranked = search(src, constraints, beam=options.beam, alpha=alpha, start=start)
+                return [hypotheses[: options.n_best] for hypotheses in ranked]
             searched = beam_search(
                 self.models,
                 src,
@@ -156,6 +167,18 @@ class TorchEngine:
                 fusion=self._fusion(options),
             )
             return [hypotheses[: options.n_best] for hypotheses in searched]
+
+    def _recorded_search(self) -> DeviceSearch:
+        if self.device.type != "cuda":
+            return DeviceSearch(self.models)
+        return DeviceSearch(self.models, most_bytes=torch.cuda.mem_get_info(self.device)[1] // 4)
+
+    def _on_device(self, options: DecodeConfig) -> DeviceSearch | None:
+        """The search by recorded steps, unless the options need what only the other one has."""
+        is_watched = bool(options.coverage_penalty or options.language_model)
+        has_lists = options.shortlist and self.shortlist is not None  # of other sizes in every batch
+        is_plain = options.method == "beam" and not (options.exact or is_watched or has_lists)
+        return self._device_search if is_plain else None
 
     def _fusion(self, options: DecodeConfig) -> Fusion | None:
         if not options.language_model:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, MoeConfig
 from dragoman.model.parts.attention import MultiHeadAttention, Rotation
-from dragoman.model.parts.cache import Past, by_sentence
+from dragoman.model.parts.cache import FixedPast, Past, by_sentence
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.moe import Experts
 from dragoman.model.parts.norm import norm
@@ -127,12 +127,12 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "R T D"],
-        past: Past | None,
+        past: Past | FixedPast | None,
         memory: Memory,
         mask: Bool[Tensor, "#B 1 Q N"] | None,
         memory_mask: Bool[Tensor, "B 1 #Q S"],
         start: int | Rotation = 0,
-    ) -> tuple[Float[Tensor, "R T D"], Past]:
+    ) -> tuple[Float[Tensor, "R T D"], Past | FixedPast]:
         """T new positions of R hypotheses, the first at position `start`; also returns `past` extended by them.
 
         The R hypotheses are grouped by sentence. Those of a sentence share its memory and its past; `mask` says which
@@ -158,11 +158,11 @@ class DecoderLayer(nn.Module):
 def masked_self_attention(
     attention: MultiHeadAttention,
     y: Float[Tensor, "R T D"],
-    past: Past | None,
+    past: Past | FixedPast | None,
     mask: Bool[Tensor, "#B 1 Q N"] | None,
     sentences: int,
     start: int | Rotation,
-) -> tuple[Float[Tensor, "R T D"], Past]:
+) -> tuple[Float[Tensor, "R T D"], Past | FixedPast]:
     """The self-attention of a decoder, section 3.2.3, and `past` extended by the new positions.
 
     Of the R hypotheses, grouped by sentence, each has T new positions, the first at position `start`.

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
 from dragoman.model.parts.attention import MultiHeadAttention, Rotation, rotation
-from dragoman.model.parts.cache import Lineage, Past, extend_lineage, step_mask
+from dragoman.model.parts.cache import FixedPast, Lineage, Past, extend_lineage, step_mask, write_first
 from dragoman.model.parts.embedding import Embedding, LearnedPositions
 from dragoman.model.parts.network import EncoderDecoder, initialise_linear
 from dragoman.model.parts.norm import norm
@@ -49,6 +50,94 @@ class DecoderState:
         if lineage is not None:
             lineage = lineage.flatten(0, 1)[rows].unflatten(0, (mask.size(0), -1))
         return DecoderState(memory, mask, past, lineage, self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedState:
+    """The decoder's state of B sentences with M hypotheses each in tensors of one size that stay where they are.
+
+    A recorded step reads and writes them. Nodes p · M … p · M + M − 1 of a past are those of target position p.
+    """
+
+    memory: tuple[Memory, ...]
+    memory_mask: Bool[Tensor, "B 1 1 S"]
+    past: tuple[tuple[Float[Tensor, "B H N K"], Float[Tensor, "B H N W"]], ...]
+    """Per layer, keys and values of N = C · M nodes."""
+    lineage: Bool[Tensor, "B M N"]
+    """Which nodes each hypothesis consists of."""
+    position: Int[Tensor, "1"]
+    """How many of the C target positions have been decoded."""
+    hypotheses: Int[Tensor, "M"]
+    """0 … M − 1."""
+
+    @classmethod
+    def like(
+        cls, state: "DecoderState | FixedState", *, sentences: int, hypotheses: int, source: int, target: int
+    ) -> "FixedState":
+        """Memory for states of the network of `state`, with these numbers of B, M, S and C."""
+        mask, nodes = state.memory_mask, target * hypotheses
+
+        def empty(length: int) -> tuple[tuple[Tensor, Tensor], ...]:  # zeros: what a mask hides is still computed
+            def zeros(x: Tensor) -> Tensor:
+                return x.new_zeros(sentences, x.size(1), length, x.size(3))
+
+            return tuple((zeros(k), zeros(v)) for k, v in state.memory)
+
+        return cls(
+            empty(source),
+            mask.new_zeros(sentences, 1, 1, source),
+            empty(nodes),
+            mask.new_zeros(sentences, hypotheses, nodes),
+            torch.zeros(1, dtype=torch.int64, device=mask.device),
+            torch.arange(hypotheses, device=mask.device),
+        )
+
+    @property
+    def capacity(self) -> int:
+        """C, the target positions that there is memory for."""
+        return self.lineage.size(2) // self.lineage.size(1)
+
+    def tensors(self) -> list[Tensor]:
+        """Whatever has a value for each sentence."""
+        return [*(x for pair in (*self.memory, *self.past) for x in pair), self.memory_mask, self.lineage]
+
+    def load(self, state: DecoderState) -> None:
+        """Continue `state`, which has one hypothesis per sentence; rows after its sentences have none."""
+        self._clear()
+        width = self.lineage.size(1)
+        for here, there in zip(self.memory, state.memory, strict=True):
+            write_first(here[0], there[0])
+            write_first(here[1], there[1])
+        write_first(self.memory_mask, state.memory_mask)
+        for (k, v), past in zip(self.past, state.past, strict=False):
+            write_first(k[:, :, ::width], past.k)
+            write_first(v[:, :, ::width], past.v)
+        self.lineage[:, :, : state.position * width : width] = True
+        self.position.fill_(state.position)
+
+    def take(self, other: "FixedState", sentences: Int[Tensor, "B2"]) -> None:
+        """Continue these sentences of a state with memory for as many positions or fewer."""
+        self._clear()
+        for here, there in zip(self.tensors(), other.tensors(), strict=True):
+            write_first(here, there.index_select(0, sentences))
+        self.position.copy_(other.position)
+
+    def _clear(self) -> None:
+        self.lineage.fill_(False)
+        self.memory_mask.fill_(False)
+        self.memory_mask[..., 0] = True  # a row of a mask is never empty
+
+    def extend(self) -> Int[Tensor, "M"]:
+        """The nodes of the next position, of which every hypothesis may see its own."""
+        width = self.hypotheses.size(0)
+        nodes = self.position * width + self.hypotheses
+        is_own = self.hypotheses[:, None] == self.hypotheses
+        self.lineage.index_copy_(2, nodes, is_own.expand(self.lineage.size(0), -1, -1))
+        return nodes
+
+    def fork(self, parents: Int[Tensor, "B M"]) -> None:
+        """Continue with these hypotheses of each sentence; one may be continued more than once."""
+        self.lineage.copy_(self.lineage.gather(1, parents[..., None].expand_as(self.lineage)))
 
 
 class Transformer(EncoderDecoder):
@@ -99,15 +188,25 @@ class Transformer(EncoderDecoder):
         for number, layer in enumerate(self.decoder):
             layer_past = state.past[number] if state.past else None
             x, layer_past = layer(x, layer_past, state.memory[number], mask, memory_mask, start)
-            past.append(layer_past)
+            past.append(cast("Past", layer_past))
         position = state.position + length
         return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
 
-    def _start(self, places: int | Int[Tensor, "B T"]) -> int | Rotation:
+    def decode_in_place(self, tokens: Int[Tensor, "R 1"], state: FixedState) -> Float[Tensor, "R 1 D"]:
+        """`decode_features` of one position after `state`, which then is the state after it."""
+        place, nodes = state.position[None], state.extend()
+        x, start = self.target_embedding(tokens, place, state.capacity), self._start(place, state.capacity)
+        mask = state.lineage[:, None]
+        for layer, (k, v), memory in zip(self.decoder, state.past, state.memory, strict=True):
+            x, _ = layer(x, FixedPast(k, v, nodes), memory, mask, state.memory_mask, start)
+        state.position.add_(1)
+        return self.decoder_norm(x)
+
+    def _start(self, places: int | Int[Tensor, "#B T"], most: int = 0) -> int | Rotation:
         """What attention needs to know of positions: the first of them or, if they are rotated one by one, how."""
         if isinstance(places, int):
             return places
-        return rotation(places, self.config.d_k) if self.config.positions == "rotary" else 0
+        return rotation(places, self.config.d_k, most) if self.config.positions == "rotary" else 0
 
     def layers(self) -> Sequence[nn.Module]:
         return [*self.encoder, *self.decoder]

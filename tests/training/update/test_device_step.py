@@ -1,8 +1,7 @@
 """An update on the device: it asks nothing, and is the update of the CPU but for the order of sums."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from architectures import TRANSFORMERS
 from dragoman.config import RunConfig
@@ -29,42 +26,11 @@ from dragoman.training.report.reports import StepReport, TrainingListener
 from dragoman.training.resume.checkpoint import checkpoint
 from dragoman.training.update.optimizer import state_tensors
 from numerics import assert_same, assert_same_gradients
+from questions import silence
 from suites import cases
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[..., Trainer]
-
-# Operations whose result the host, or the shape of what follows, depends on.
-QUESTIONS = {"_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal", "unique_dim", "_unique2"}
-# Methods that copy to the host without an operation, where the device is a CPU.
-COPIES = {"item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__", "__array__"}
-
-
-class Silent(TorchDispatchMode):
-    """No operation in this context asks the device."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func._schema.name.partition("::")[2]
-        indices = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else []
-        are_flags = [getattr(index, "dtype", None) in (torch.bool, torch.uint8) for index in indices]
-        if name in QUESTIONS or (name.startswith("index") and any(are_flags)):
-            raise AssertionError(f"{name} asks the device")
-        return func(*args, **(kwargs or {}))
-
-
-class SilentMethods(TorchFunctionMode):
-    """No method in this context copies a number to the host."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__name__", "") in COPIES:
-            raise AssertionError(f"{func.__name__} asks the device")
-        return func(*args, **(kwargs or {}))
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    with SilentMethods(), Silent():
-        yield
 
 
 @pytest.fixture(params=TRANSFORMERS.values(), ids=TRANSFORMERS)

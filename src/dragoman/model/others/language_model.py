@@ -58,11 +58,11 @@ class CausalLayer(EncoderLayer):
     ) -> tuple[Float[Tensor, "R T D"], Past]:
         """T new positions of R hypotheses, the first at `start`; also `past` extended by them."""
         y = self.self_attention_norm.before(x)
-        y, past = masked_self_attention(self.self_attention, y, past, mask, sentences, start)
+        y, longer = masked_self_attention(self.self_attention, y, past, mask, sentences, start)
         x = self.self_attention_norm.after(x, y)
 
         y = self.feed_forward_norm.before(x)
-        return self.feed_forward_norm.after(x, self.feed_forward(y)), past
+        return self.feed_forward_norm.after(x, self.feed_forward(y)), cast("Past", longer)
 
 
 class LanguageModel(EncoderDecoder):

@@ -39,7 +39,7 @@ def attention_weights(
 
 
 # Cosine and sine of the angles by which each position of each row is rotated.
-Rotation = tuple[Float[Tensor, "B 1 T P"], Float[Tensor, "B 1 T P"]]
+Rotation = tuple[Float[Tensor, "#B 1 T P"], Float[Tensor, "#B 1 T P"]]
 
 
 def rotate(x: Float[Tensor, "B H T K"], start: int | Rotation) -> Float[Tensor, "B H T K"]:
@@ -66,9 +66,9 @@ def rotary_table(length: int, d_k: int, device: torch.device) -> tuple[Float[Ten
     return angles.cos().to(device, torch.float32), angles.sin().to(device, torch.float32)
 
 
-def rotation(places: Int[Tensor, "B T"], d_k: int) -> Rotation:
-    """By what a row whose positions have these places is rotated; a place is less than T."""
-    cos, sin = rotary_table(1 << (places.size(1) - 1).bit_length(), d_k, places.device)
+def rotation(places: Int[Tensor, "#B T"], d_k: int, most: int = 0) -> Rotation:
+    """By what a row whose positions have these places is rotated; a place is less than T or, if larger, `most`."""
+    cos, sin = rotary_table(1 << (max(places.size(1), most) - 1).bit_length(), d_k, places.device)
     return cos[places].unsqueeze(1), sin[places].unsqueeze(1)
 
 

@@ -68,6 +68,30 @@ class Past:
         return Past.of(self.k[sentences], self.v[sentences])
 
 
+@dataclass(frozen=True, slots=True)
+class FixedPast:
+    """The past of one layer in memory for N nodes that stays where it is: a recorded step writes to it and reads it.
+
+    Which nodes have been written, and which a hypothesis may see, is up to a mask.
+    """
+
+    k: Float[Tensor, "B H N K"]
+    v: Float[Tensor, "B H N W"]
+    nodes: Int[Tensor, "Q"]
+    """Where the next nodes are written."""
+
+    def append(self, k: Float[Tensor, "B H Q K"], v: Float[Tensor, "B H Q W"]) -> "FixedPast":
+        """Write Q nodes in place."""
+        self.k.index_copy_(2, self.nodes, k)
+        self.v.index_copy_(2, self.nodes, v)
+        return self
+
+
+def write_first(target: Tensor, source: Tensor) -> None:
+    """Write `source` to the first elements of `target` along every dimension."""
+    target[tuple(map(slice, source.shape))].copy_(source)
+
+
 def _with_capacity(x: Float[Tensor, "B H N K"], capacity: int) -> Float[Tensor, "B H C K"]:
     """`x` at the beginning of memory for `capacity` nodes. Doubling keeps the cost of copying constant per node."""
     larger = x.new_empty(x.size(0), x.size(1), capacity, x.size(3))

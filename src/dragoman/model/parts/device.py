@@ -51,6 +51,13 @@ def autocast(precision: Literal["float32", "bfloat16"], device: torch.device) ->
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 
+def uncached_autocast(device: torch.device) -> AbstractContextManager[None]:
+    """The autocast of the context, converting weights at each use: a recording must not read what another converted."""
+    kind = device.type
+    dtype, enabled = torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind)
+    return torch.autocast(kind, dtype, enabled=enabled, cache_enabled=False)
+
+
 def product_seconds(dtype: torch.dtype, device: torch.device) -> float:
     """Seconds of one small matrix product in `dtype` on one thread: the least of three, as the first compiles a kernel.
 

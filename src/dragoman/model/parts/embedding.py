@@ -49,17 +49,19 @@ class Embedding(nn.Module):
         # √d_model times this deviation is 1: scaled embeddings start at the magnitude of the positions.
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
-    def forward(self, ids: Int[Tensor, "B T"], start: int | Int[Tensor, "B T"] = 0) -> Float[Tensor, "B T D"]:
+    def forward(
+        self, ids: Int[Tensor, "B T"], start: int | Int[Tensor, "#B T"] = 0, most: int = 0
+    ) -> Float[Tensor, "B T D"]:
         """Embed `ids`, the first of which is at position `start` of its sentence; or `start` is the position of each.
 
-        A position is less than T if it is given for each.
+        A position that is given for each is less than T or, if it may be larger, than `most`.
         """
         x = nn.functional.embedding(ids, self.weight) * self.scale
         if self.sinusoidal:
             begin = self.first + (start if isinstance(start, int) else 0)
-            end = begin + ids.size(1)
+            end = begin + max(ids.size(1), most)
             known = _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), self.base, ids.device)
-            x = x + (known[begin:end] if isinstance(start, int) else known[begin + start])
+            x = x + (known[begin : begin + ids.size(1)] if isinstance(start, int) else known[begin + start])
         return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))
 
 
@@ -77,12 +79,14 @@ class LearnedPositions(Embedding):
             self.scale = 1.0
             nn.init.normal_(self.weight, std=0.1)
 
-    def vectors(self, start: int | Int[Tensor, "B T"], length: int) -> Float[Tensor, "*any T D"]:
+    def vectors(self, start: int | Int[Tensor, "#B T"], length: int) -> Float[Tensor, "*any T D"]:
         """P of positions start … start + length − 1, or of each position that `start` has."""
         if isinstance(start, int):
             start = torch.arange(start, start + length, device=self.positions.device)
         return self.positions[start.clamp(max=self.positions.size(0) - 1)]
 
-    def forward(self, ids: Int[Tensor, "B T"], start: int | Int[Tensor, "B T"] = 0) -> Float[Tensor, "B T D"]:
+    def forward(
+        self, ids: Int[Tensor, "B T"], start: int | Int[Tensor, "#B T"] = 0, most: int = 0
+    ) -> Float[Tensor, "B T D"]:
         x = nn.functional.embedding(ids, self.weight) * self.scale + self.vectors(start, ids.size(1))
         return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))

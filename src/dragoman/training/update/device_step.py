@@ -3,7 +3,7 @@
     gradient   of each micro-batch:  loss of its rows → ∇(loss / terms), added to those before
     update     once:                 norm → clipped → Adam, average of the weights, tally
 
-They are recorded (`dragoman.training.update.recorded`) for tensors that stay where they are: the batch, the learning
+They are recorded (`dragoman.model.parts.recorded`) for tensors that stay where they are: the batch, the learning
 rate and what the loss is divided by are written into them before. An update of one micro-batch is one recording. The
 equations are those of the update on a CPU (`Trainer._update`); the tests hold the two equal. A gradient that is not
 finite changes no weight and no moment: the tally has the first of them, for the error that ends the run.
@@ -22,13 +22,13 @@ from dragoman.config import TrainConfig
 from dragoman.data.batches.stream import Update
 from dragoman.errors import ResourceError, counted
 from dragoman.model.parts.device import autocast, within_memory
+from dragoman.model.parts.recorded import Recorder, Work
 from dragoman.model.transformer import Transformer
 from dragoman.training.objective.row_loss import RowLoss
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.ema import MovingAverage
 from dragoman.training.update.gradient import GradientAccumulator, SplitsDoubled
 from dragoman.training.update.layers import compile_row_loss
-from dragoman.training.update.recorded import Recorder, Work
 from dragoman.training.update.tally import Tally
 
 # Updates that the host may be ahead of the device: enough that the device never waits, few enough to stop at once.
