@@ -29,8 +29,10 @@ def _pairs(row: tuple[int, ...]) -> set[Any]:
     return {*combinations(enumerate(row), 2)}
 
 
-def covering(*axes: Iterable[Any]) -> list[Any]:
+def covering(*axes: Iterable[Any], quick: int | None = None) -> list[Any]:
     """Rows with every pair of values of two axes; as many are quick as the longest axis has values, with each value.
+
+    `quick`: so many of those at most.
 
     Of two axes that is their product; of more, what depends on three values at once is not looked for.
     """
@@ -41,6 +43,7 @@ def covering(*axes: Iterable[Any]) -> list[Any]:
         for row in range(max(map(len, tables)))
     ]
     pairs = {row: _pairs(row) for row in product(*(range(len(table)) for table in tables))}
+    quickest = {*diagonal[:quick]}
     rows, missing = {*diagonal}, set[Any]().union(*pairs.values()).difference(*map(_pairs, diagonal))
     while missing:
         row = max(pairs, key=lambda candidate: len(pairs[candidate] & missing))
@@ -50,6 +53,6 @@ def covering(*axes: Iterable[Any]) -> list[Any]:
     for numbers in sorted(rows):
         chosen = [table[number] for table, number in zip(tables, numbers, strict=True)]
         name = "-".join(str(value) if name is None else name for name, value in chosen)
-        marks = () if numbers in diagonal else slow
+        marks = () if numbers in quickest else slow
         parameters.append(pytest.param(*(value for _, value in chosen), id=name, marks=marks))
     return parameters

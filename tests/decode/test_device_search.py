@@ -86,14 +86,18 @@ def both(
     return [engine.translate(queries(sources, *details), config) for engine in engines]
 
 
-@pytest.mark.parametrize(("model", "beam", "options"), covering(TRANSFORMERS, [4, 1, 3], OPTIONS), indirect=["model"])
+@pytest.mark.parametrize(
+    ("model", "beam", "options"), covering(TRANSFORMERS, [4, 1, 3], OPTIONS, quick=4), indirect=["model"]
+)
 def test_recorded_steps_find_the_hypotheses_of_beam_search(
     model: Transformer, sentences: Draw, beam: int, options: dict[str, Any]
 ) -> None:
     assert_same(*both(model, sentences(LENGTHS), beam=beam, **options))
 
 
-@pytest.mark.parametrize(("model", "beam", "ngram"), covering(TRANSFORMERS, [4, 1], [0, 2]), indirect=["model"])
+@pytest.mark.parametrize(
+    ("model", "beam", "ngram"), covering(TRANSFORMERS, [4, 1], [0, 2], quick=2), indirect=["model"]
+)
 def test_prefixes_are_forced(model: Transformer, sentences: Draw, beam: int, ngram: int) -> None:
     recorded, expected = both(model, sentences(LENGTHS), PREFIXES, beam=beam, no_repeat_ngram=ngram, min_length=4)
     assert_same(recorded, expected)
