@@ -96,6 +96,7 @@ function matrix(
     grid,
     el("div.under", {}, titles, legend(colours)),
     readout,
+    x.groups ? el("p.hint", {}, t(x.total ? "words.total" : "words.rule")) : null,
     inputs ? el("p.hint", {}, t("inputs.hint")) : null,
     inputs ? made : null,
   );
@@ -168,6 +169,9 @@ function matrixOf(name, options, head = -1) {
   if (!found)
     return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
   const cut = name.lastIndexOf(".");
-  const inputs = head < 0 ? null : inputsOf(name.slice(0, cut), name.slice(cut + 1), head);
-  return matrix(head < 0 ? found : headOf(found, head), { ...options, inputs, source: name });
+  const x = head < 0 ? found : headOf(found, head);
+  const shownX = name.endsWith(".weights") ? byWords(x) : x;
+  const inputs = wordInputs(shownX) ?? (head < 0 ? streamInputs(name) : inputsOf(name.slice(0, cut), name.slice(cut + 1), head));
+  const row = shownX.groups && options.row >= 0 ? placeOf(shownX, options.row) : options.row;
+  return matrix(shownX, { ...options, row, inputs, source: name });
 }
