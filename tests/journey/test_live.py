@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,25 @@ def test_weights_that_were_cut_are_reported_and_the_recording_stays(
     assert tab.locator(".thumb").count() == 2 * 4 * 3
 
 
+def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/heads")
+    assert tab.locator("#found").inner_text() == ""
+    looked(tab, lambda: tab.fill("#live-text", "animal street it wide"))
+    pieces = tab.evaluate("window.dragoman.data.pieces.source")
+    starts = [i for i, piece in enumerate(pieces) if piece.startswith("\u2581") or piece == "</s>"]
+    animal, _, it, _ = [range(a, b) for a, b in pairwise(starts)]
+    read = (
+        "Array.from({ length: 2 }, (_, i) => [...window.dragoman.array(`encoder.${i}.self_attention.weights`).values])"
+    )
+    weights = torch.tensor(tab.evaluate(read)).reshape(8, len(pieces), len(pieces))
+    sums = weights[:, it][:, :, animal].sum(2).mean(1)
+    link = tab.locator("#found a").first
+    layer, head = divmod(int(sums.argmax()), 4)
+    assert link.inner_text() == f"it \u2192 animal {float(sums.max()):.2f} ({layer + 1}.{head + 1})"
+    link.click()
+    playwright.expect(tab.locator(".enlarged figcaption")).to_contain_text(f"Layer {layer + 1} \u00b7 Head {head + 1}")
+
+
 @pytest.mark.parametrize(("language", "size"), [("en", (1440, 900)), ("ko", (390, 844))])
 def test_figure_one_is_always_in_sight_and_lit_where_the_view_is(
     page: Path, opened: Callable[..., Any], language: str, size: tuple[int, int]
@@ -276,6 +296,29 @@ def test_why_not_that_word(page: Path, opened: Callable[..., Any]) -> None:
     tab.wait_for_selector(".rival .facts")
     assert tab.locator(".node.path").count() >= 2, "the whole path is lit"
     assert faults(tab) == []
+
+
+def test_a_cell_of_a_linear_layer_shows_its_products_and_its_bias(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/walk///1-2-1-2-2.self-qkv")
+    tensors = load_tensors(page.parent / "model" / "model.safetensors")
+    for step, figure, layer in (
+        ("self-qkv", 0, "encoder.0.self_attention.w_q"),
+        ("self-output", 1, "encoder.0.self_attention.w_o"),
+        ("encoder-ffn-ffn", 2, "encoder.0.feed_forward.w_2"),
+    ):
+        tab.evaluate(f"window.dragoman.lead('step-{step}')")
+        shown = tab.locator(f"#step-{step} figure").nth(figure)
+        shown.locator(".field").focus()
+        shown.locator(".field").press("ArrowRight")
+        shown.locator(".field").press("Enter")
+        shown.locator("tfoot").wait_for()
+        rows = [row.replace("\u2212", "-").split() for row in shown.locator("tbody tr").all_inner_texts()]
+        assert float(rows[-1][-1]) == pytest.approx(float(tensors[f"{layer}.bias"][1]), abs=1e-3)
+        assert float(rows[0][2]) == pytest.approx(float(tensors[f"{layer}.weight"][1, 0]), abs=1e-3)
+        total = float(shown.locator("tfoot td").last.inner_text().replace("\u2212", "-"))
+        assert sum(float(row[-1]) for row in rows) == pytest.approx(total, abs=5e-3)
+        value = float(shown.locator("> output").inner_text().split("=")[1].replace("\u2212", "-"))
+        assert value == pytest.approx(total, abs=2e-3)
 
 
 def test_a_cell_of_the_stream_shows_its_way_through_the_norm(page: Path, opened: Callable[..., Any]) -> None:

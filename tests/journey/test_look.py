@@ -115,8 +115,7 @@ def use(tab: Any, view: str) -> None:
         field.press("ArrowDown")
         playwright.expect(section.locator("figure output").first).to_contain_text("= ")
     if view == "walk":
-        narrow = not tab.locator("#stage .box").first.is_visible()
-        if narrow:
+        if not tab.locator("#stage details").evaluate("box => box.open"):
             tab.locator("#stage summary").click()
         tab.locator("#box-softmax").click()
         playwright.expect(section.locator("#step-softmax")).to_be_focused()

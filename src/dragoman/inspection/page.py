@@ -32,6 +32,7 @@ SCRIPTS = (
     "matrix.js",
     "inputs.js",
     "stream_inputs.js",
+    "linear_inputs.js",
     "words.js",
     "chart.js",
     "light.js",

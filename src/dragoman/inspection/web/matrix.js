@@ -163,6 +163,11 @@ function move(state, event, rows, columns) {
   return true;
 }
 
+// What a click on a cell of an array shows, by what computed it: an attention, a norm or a sum, a linear layer.
+function inputsFor(path, leaf, name, head) {
+  return (head < 0 ? streamInputs(name) : inputsOf(path, leaf, head)) ?? linearInputs(path, leaf, head);
+}
+
 // The matrix, or a line with the command that includes it in the page.
 function matrixOf(name, options, head = -1) {
   const found = array(name);
@@ -171,7 +176,7 @@ function matrixOf(name, options, head = -1) {
   const cut = name.lastIndexOf(".");
   const x = head < 0 ? found : headOf(found, head);
   const shownX = name.endsWith(".weights") ? byWords(x) : x;
-  const inputs = wordInputs(shownX) ?? (head < 0 ? streamInputs(name) : inputsOf(name.slice(0, cut), name.slice(cut + 1), head));
+  const inputs = wordInputs(shownX) ?? inputsFor(name.slice(0, cut), name.slice(cut + 1), name, head);
   const row = shownX.groups && options.row >= 0 ? placeOf(shownX, options.row) : options.row;
   return matrix(shownX, { ...options, row, inputs, source: name });
 }

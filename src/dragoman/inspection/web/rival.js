@@ -61,6 +61,7 @@ async function answerRival() {
   }
   const node = nodeOf([...rivalBefore(), ...(rival.answer?.pieces ?? [])]);
   if (node) lightPath(node);
+  if (rival.before) rivalBox.scrollIntoView?.({ block: "nearest" });
   document.documentElement.dataset.rival = rival.text;
 }
 
@@ -105,7 +106,7 @@ function rivalPart() {
   });
   rivalBox = part(rivalAnswer, ".rival");
   if (rival.text && !rival.answer) setTimeout(answerRival);
-  return el("section", {}, el("h3", {}, t("beam.instead")), el("p", {}, t("beam.instead.text")), box, rivalBox);
+  return el("section", {}, el("h3", {}, t("beam.instead")), el("p", {}, t("beam.instead.text")), el("div.rivals", {}, box, rivalBox));
 }
 
 function rivalForm() {

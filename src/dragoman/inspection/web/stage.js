@@ -1,7 +1,7 @@
 // Figure 1 of the paper as a stage that is always in sight: each block is a link to its step of the walk, the part that the
 // view explains is lit, and below it are the other views of this part. Where there is little space it is folded.
 
-const STAGE = { column: 128, left: 22, right: 184, width: 334, gap: 9, tall: 33, low: 19, head: 24 };
+const STAGE = { column: 128, left: 22, right: 192, width: 342, gap: 9, tall: 33, low: 19, head: 24 };
 const onWideScreen = matchMedia("(min-width: 75rem)");
 
 // Of each stack the blocks from below: [id of the step, title, kind].
@@ -69,7 +69,7 @@ function viewsOf(id) {
 
 function stage() {
   const blocks = stageBlocks();
-  const place = el("output", { id: "stage-place" });
+  const place = el("span", { id: "stage-place" });
   const box = el("details", { open: onWideScreen.matches }, el("summary", {}, smallStage(blocks), place), largeStage(blocks), el("p", { id: "stage-views" }));
   const holder = document.getElementById("stage");
   holder.setAttribute("aria-label", t("figure.one"));
@@ -203,5 +203,5 @@ function drawnBlock({ id, title, kind, texts, x, y, height }) {
 
 onWideScreen.addEventListener("change", ({ matches }) => {
   const box = document.querySelector("#stage details");
-  if (box) box.open = matches;
+  if (box && !matchMedia("print").matches) box.open = matches;
 });

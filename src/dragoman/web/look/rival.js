@@ -140,3 +140,12 @@ function headsOf(network, values, row, path, direction) {
   }
   return contributions;
 }
+
+// A row of the weights of a linear layer, and its bias: null where the layer has none.
+Engine.prototype._row = async function ({ name, row }) {
+  const { kernels, tensors } = this.pass.network;
+  const matrix = tensors[`${name}.weight`];
+  const weights = new Float32Array(matrix.columns);
+  kernels.copyRow(matrix, row, 1, weights, 0);
+  return { weights, bias: tensors[`${name}.bias`]?.[row] ?? null };
+};
