@@ -103,7 +103,7 @@ function kinds() {
   return departures.length
     ? el(
         "details.note.departs",
-        {},
+        { open: true },
         el("summary", {}, t("kind.departs")),
         el("ul", {}, departures.map((text) => el("li", {}, text))),
       )
