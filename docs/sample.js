@@ -36,10 +36,7 @@
 
   function open() {
     const step = location.hash.slice(1).split("/")[6];
-    const place = step && document.getElementById(`step-${step}`);
-    if (!place) return;
-    place.scrollIntoView({ behavior: "instant" });
-    place.focus({ preventScroll: true });
+    if (step && document.getElementById(`step-${step}`)) window.dragoman.lead(`step-${step}`);
   }
 
   new MutationObserver(write).observe(main, { childList: true, subtree: true });

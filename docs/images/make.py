@@ -24,7 +24,7 @@ WIDTH = 1180
 STEP = "#step-cross-weights"
 PART = f"""
   body {{ padding-bottom: 0 !important; min-height: 0 !important; }}
-  .view > *:not(.group):not(:has({STEP})), .group:not(:has({STEP})), .group > *:not({STEP}), footer
+  .view > *:not(.group):not(:has({STEP})), .group:not(:has({STEP})), .group > *:not({STEP}), footer, #stage
     {{ display: none !important; }}
 """
 BOTH = f"""() => {{
@@ -73,6 +73,7 @@ def look(browser: Browser, page: Path, locale: str, picture: Path) -> None:
     tab = browser.new_page(viewport={"width": WIDTH, "height": 200}, device_scale_factor=1.5, locale=locale)
     tab.goto(page.resolve().as_uri())
     tab.wait_for_selector("html[data-ready]", state="attached")
+    tab.evaluate("id => window.dragoman.lead(id)", STEP.removeprefix("#"))
     tab.add_style_tag(content=PART)
     tab.evaluate(BOTH)
     tab.wait_for_timeout(500)

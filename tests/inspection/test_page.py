@@ -168,3 +168,11 @@ def test_scripts_are_all_there_and_short() -> None:
     }
     assert set(scripts) == set(page.SCRIPTS)
     assert max(len(text.splitlines()) for text in scripts.values()) <= 250
+
+
+def test_queries_keys_and_values_have_the_colours_of_the_course() -> None:
+    style = page._static()["style.css"]
+    figures = (Path(__file__).parents[2] / "docs/figures/draw.py").read_text(encoding="utf-8")
+    for name in "qkv":
+        light, dark = re.findall(rf"--{name}: (#\w+)", figures)
+        assert f"--{name}: light-dark({light}, {dark})" in style

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_tensors
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.models.look import inspect, live_model
 from headless import chromium, faults
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.slow
 VIEWS = ("walk", "heads", "positions", "masks", "beam", "attribution", "stream", "checkpoints")
 OPTIONS = DecodeConfig(beam=2, max_length=6)
 RECORDED, TYPED = "red dog sees", "two big cat"
+IDS = "all => all.map((element) => element.id)"
 
 
 @pytest.fixture
@@ -131,6 +134,8 @@ def test_every_view_follows_what_is_typed_and_switched(
 def test_a_number_shows_its_inputs(page: Path, opened: Callable[..., Any]) -> None:
     tab = opened(page, "en/walk")
     for step, leaf in (("products", "products"), ("weights", "weights"), ("heads", "heads")):
+        tab.evaluate(f"location.hash = 'en/walk///1-2-1-2-2.cross-{step}'")
+        playwright.expect(tab.locator(f"#step-cross-{step}")).to_be_focused()
         figure = tab.locator(f"#step-cross-{step} figure")
         field = figure.locator(".field")
         field.focus()
@@ -179,3 +184,179 @@ def test_weights_that_were_cut_are_reported_and_the_recording_stays(
     playwright.expect(tab.locator("#live-status")).to_contain_text("cut")
     assert RECORDED in tab.locator(".sentence").inner_text()
     assert tab.locator(".thumb").count() == 2 * 4 * 3
+
+
+def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/heads")
+    assert tab.locator("#found").inner_text() == ""
+    looked(tab, lambda: tab.fill("#live-text", "animal street it wide"))
+    pieces = tab.evaluate("window.dragoman.data.pieces.source")
+    starts = [i for i, piece in enumerate(pieces) if piece.startswith("\u2581") or piece == "</s>"]
+    animal, _, it, _ = [range(a, b) for a, b in pairwise(starts)]
+    read = (
+        "Array.from({ length: 2 }, (_, i) => [...window.dragoman.array(`encoder.${i}.self_attention.weights`).values])"
+    )
+    weights = torch.tensor(tab.evaluate(read)).reshape(8, len(pieces), len(pieces))
+    sums = weights[:, it][:, :, animal].sum(2).mean(1)
+    link = tab.locator("#found a").first
+    layer, head = divmod(int(sums.argmax()), 4)
+    assert link.inner_text() == f"it \u2192 animal {float(sums.max()):.2f} ({layer + 1}.{head + 1})"
+    link.click()
+    playwright.expect(tab.locator(".enlarged figcaption")).to_contain_text(f"Layer {layer + 1} \u00b7 Head {head + 1}")
+
+
+@pytest.mark.parametrize(("language", "size"), [("en", (1440, 900)), ("ko", (390, 844))])
+def test_figure_one_is_always_in_sight_and_lit_where_the_view_is(
+    page: Path, opened: Callable[..., Any], language: str, size: tuple[int, int]
+) -> None:
+    tab = opened(page, f"{language}/walk", size=size)
+    lit = {
+        "heads": {"cross-qkv"},
+        "positions": {"source-position", "target-position"},
+        "masks": {"self-qkv", "masked-qkv"},
+        "beam": {"softmax", "word"},
+    }
+    for view in VIEWS:
+        tab.locator(f"#to-{view}").click()
+        tab.wait_for_selector(f"#view-{view}.current h2")
+        tab.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        now = {box.removeprefix("box-") for box in tab.locator("#stage .box.now").evaluate_all(IDS)}
+        assert now == lit.get(view, now) != set(), view
+        seen = tab.locator("#stage").bounding_box()
+        assert 0 <= seen["y"] < seen["y"] + seen["height"] <= size[1], view
+        assert size[0] > 1000 or seen["height"] < 70, view
+    if size[0] < 1000:
+        tab.locator("#stage summary").click()
+    tab.locator("#box-masked-qkv").click()
+    playwright.expect(tab.locator("#step-masked-qkv")).to_be_focused()
+    steps = tab.locator("#view-walk .step:visible")
+    assert steps.count() == 1
+    assert tab.locator("#step-masked-qkv").bounding_box()["y"] < size[1] / 2
+    tab.keyboard.press(" ")
+    playwright.expect(tab.locator("#step-masked-products")).to_be_focused()
+    assert tab.locator("#stage .box.now").evaluate_all(IDS) == ["box-masked-qkv"]
+    tab.locator("#step-all").click()
+    assert steps.count() == tab.locator("#view-walk .step").count() > 20
+    assert faults(tab) == []
+
+
+def test_pieces_are_merged_to_words_everywhere_and_in_the_address(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/heads///encoder.2.self_attention.3")
+    looked(tab, lambda: tab.fill("#live-text", "redder birds"))  # words of several pieces
+    pieces = tab.evaluate("window.dragoman.data.pieces.source")
+    tab.locator("#words").click()
+    shown = ["redder", "birds", "</s>"]
+    playwright.expect(tab.locator(".enlarged .labels.rows span")).to_have_text(shown)
+    assert len(pieces) > len(shown)
+    read = "name => Array.from(window.dragoman.array(name).values)"
+    count = len(pieces)
+    weights = torch.tensor(tab.evaluate(read, "encoder.1.self_attention.weights")).reshape(4, count, count)[2]
+    starts = [i for i, piece in enumerate(pieces) if piece.startswith("\u2581") or piece == "</s>"]
+    words = [range(a, b) for a, b in zip(starts, [*starts[1:], count], strict=True)]
+    expected = [[float(weights[rows][:, columns].sum() / len(rows)) for columns in words] for rows in words]
+    field = tab.locator(".enlarged .field")
+    merged = torch.tensor(field.evaluate("one => Array.from(one.x.values)")).reshape(3, 3)
+    torch.testing.assert_close(merged, torch.tensor(expected), atol=1e-5, rtol=0)
+    assert "mean over the pieces that read" in tab.locator(".enlarged").inner_text()
+    field.focus()
+    field.press("Enter")
+    total = tab.locator(".enlarged tfoot td").last.inner_text()
+    assert float(total) == pytest.approx(expected[0][0], abs=1e-4)
+    tab.locator("#to-attribution").click()
+    playwright.expect(tab.locator("#view-attribution .way").first.locator(".piece")).to_have_text(shown)
+    sent = tab.evaluate("location.hash")
+    assert sent.endswith("/words")
+    other = opened(page, sent.lstrip("#"))
+    other.wait_for_selector('html[data-looked="1"]', state="attached")
+    assert other.locator("#words").get_attribute("aria-pressed") == "true"
+    assert other.locator("#view-attribution .way").first.locator(".piece").all_inner_texts() == shown
+    assert faults(tab) == []
+
+
+def test_why_not_that_word(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/beam")
+    rank = lambda: tab.locator(".rival dd").nth(2).inner_text()  # noqa: E731
+    tab.locator("#view-beam .bars button.plain").nth(2).click()
+    tab.wait_for_selector(".rival .facts")
+    assert re.match(r"\d+ / \d+", rank())
+    gap = float(tab.locator(".rival dd").nth(3).inner_text().split(",")[0].replace("\u2212", "-"))
+    shares = tab.locator(".rival .terms tbody tr td:last-child").all_inner_texts()
+    assert sum(float(share.replace("\u2212", "-")) for share in shares) == pytest.approx(gap, abs=0.02)
+    assert tab.locator(".rival table").count() >= 2, "the reasons, and what the search finds"
+    assert tab.locator(".node.path").count() >= 1
+    sent = tab.evaluate("location.hash")
+    other = opened(page, sent.lstrip("#"))
+    other.wait_for_selector(".rival .facts")
+    assert other.locator(".rival dd").nth(2).inner_text() == rank()
+    tab.fill("#rival-text", "red dog")
+    tab.press("#rival-text", "Enter")
+    tab.wait_for_selector('html[data-rival="red dog"]', state="attached")
+    assert tab.locator(".rival h4").inner_text().count("\u2581") >= 2
+    tab.locator(".node.pruned").last.click()
+    tab.wait_for_selector(".rival .facts")
+    assert tab.locator(".node.path").count() >= 2, "the whole path is lit"
+    assert faults(tab) == []
+
+
+def test_a_cell_of_a_linear_layer_shows_its_products_and_its_bias(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/walk///1-2-1-2-2.self-qkv")
+    tensors = load_tensors(page.parent / "model" / "model.safetensors")
+    for step, figure, layer in (
+        ("self-qkv", 0, "encoder.0.self_attention.w_q"),
+        ("self-output", 1, "encoder.0.self_attention.w_o"),
+        ("encoder-ffn-ffn", 2, "encoder.0.feed_forward.w_2"),
+    ):
+        tab.evaluate(f"window.dragoman.lead('step-{step}')")
+        shown = tab.locator(f"#step-{step} figure").nth(figure)
+        shown.locator(".field").focus()
+        shown.locator(".field").press("ArrowRight")
+        shown.locator(".field").press("Enter")
+        shown.locator("tfoot").wait_for()
+        rows = [row.replace("\u2212", "-").split() for row in shown.locator("tbody tr").all_inner_texts()]
+        assert float(rows[-1][-1]) == pytest.approx(float(tensors[f"{layer}.bias"][1]), abs=1e-3)
+        assert float(rows[0][2]) == pytest.approx(float(tensors[f"{layer}.weight"][1, 0]), abs=1e-3)
+        total = float(shown.locator("tfoot td").last.inner_text().replace("\u2212", "-"))
+        assert sum(float(row[-1]) for row in rows) == pytest.approx(total, abs=5e-3)
+        value = float(shown.locator("> output").inner_text().split("=")[1].replace("\u2212", "-"))
+        assert value == pytest.approx(total, abs=2e-3)
+
+
+def test_a_cell_of_the_stream_shows_its_way_through_the_norm(page: Path, opened: Callable[..., Any]) -> None:
+    tab = opened(page, "en/walk///1-2-1-2-2.self-add")
+    tensors = load_tensors(page.parent / "model" / "model.safetensors")
+    figure = tab.locator("#step-self-add figure").last
+    field = figure.locator(".field")
+    field.focus()
+    for _ in range(3):
+        field.press("ArrowRight")
+    field.press("Enter")
+    rows = [row.split("\t")[-1].replace("\u2212", "-") for row in figure.locator("tbody tr").all_inner_texts()]
+    x, mean, variance, epsilon, hat, gain, shift, result = map(float, rows)
+    assert hat == pytest.approx((x - mean) / (variance + epsilon) ** 0.5, abs=2e-3)
+    learned = [tensors[f"encoder.0.self_attention_norm.norm.{name}"][3] for name in ("weight", "bias")]
+    assert [gain, shift] == pytest.approx([float(value) for value in learned], abs=2e-3)
+    assert gain * hat + shift == pytest.approx(result, abs=2e-3)
+    total = tab.locator("#step-self-add figure").nth(2)
+    total.locator(".field").focus()
+    total.locator(".field").press("Enter")
+    terms = [float(cell.replace("\u2212", "-")) for cell in total.locator("tbody td:last-child").all_inner_texts()]
+    written = float(total.locator("tfoot td").last.inner_text().replace("\u2212", "-"))
+    assert sum(terms) == pytest.approx(written, abs=2e-4)
+    assert faults(tab) == []
+
+
+def test_of_another_sentence_no_word_shines_and_a_skipped_layer_has_no_infinite_sum(
+    page: Path, opened: Callable[..., Any]
+) -> None:
+    tab = opened(page, "en/walk///1-2-1-2-2.self-weights")
+    tab.locator(".sentence .lit").first.click()
+    assert tab.locator(".lit[aria-pressed=true]").count() == 1
+    tab.click("#language")
+    assert tab.locator(".lit[aria-pressed=true]").count() == 1, "in another language the same word shines"
+    looked(tab, lambda: tab.fill("#live-text", TYPED))
+    assert tab.locator(".lit[aria-pressed=true]").count() == 0
+    tab.locator("#live summary").click()
+    looked(tab, lambda: tab.select_option("#switch-layers", "encoder.0"))
+    for _ in range(3):
+        assert not re.search(r"(?<![-\u2212])\u221e|Infinity|NaN", tab.locator("main").inner_text())
+        tab.keyboard.press("ArrowLeft")

@@ -115,8 +115,11 @@ def use(tab: Any, view: str) -> None:
         field.press("ArrowDown")
         playwright.expect(section.locator("figure output").first).to_contain_text("= ")
     if view == "walk":
-        section.locator(".box", has_text=re.compile("Softmax|소프트맥스")).click()
+        if not tab.locator("#stage details").evaluate("box => box.open"):
+            tab.locator("#stage summary").click()
+        tab.locator("#box-softmax").click()
         playwright.expect(section.locator("#step-softmax")).to_be_focused()
+        assert tab.locator("#stage .box.now").count() == 1
     if view == "heads":
         before = section.locator(".enlarged figcaption").inner_text()
         section.locator(".thumb").first.focus()
@@ -319,7 +322,7 @@ def test_a_word_lights_what_it_is_connected_to(looked: tuple[str, Path, Inspecti
 def test_a_cell_lights_its_row_and_column_and_a_click_chooses_its_position(
     looked: tuple[str, Path, Inspection], tab: Any
 ) -> None:
-    open_page(tab, looked[1], "en/walk")
+    open_page(tab, looked[1], "en/walk///1-2-1-2-2.self-products")
     products = tab.locator("#step-self-products .field")
     products.focus()
     products.press("ArrowDown")
@@ -329,7 +332,7 @@ def test_a_cell_lights_its_row_and_column_and_a_click_chooses_its_position(
     count = len(looked[2].source_ids)
     assert [[round(float(top.rstrip("%")) * count / 100) for top in each] for each in rows] == [[2], [1], [1]]
     products.press("Enter")
-    assert tab.evaluate("location.hash") == "#en/walk///1-2-1-3-2"
+    assert tab.evaluate("location.hash") == "#en/walk///1-2-1-3-2.self-products"
     assert tab.locator("#view-walk .controls select").nth(3).input_value() == "2"
 
 

@@ -20,7 +20,7 @@ from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import analyse
 from dragoman.inspection.payload import gather
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.web import LOOK, PACKAGE
 from dragoman.workflows.models.html import page_model
 from javascript import ask
@@ -40,7 +40,8 @@ async function answer({ facts, base64, requests, names }) {
   const plain = ([name, { values, ...rest }]) => [name, { ...rest, values: Array.from(values) }];
   const undefinedIn = (arrays) => Object.keys(arrays).filter((name) => !arrays[name].values.every(Number.isFinite));
   return {
-    answers: answers.slice(1).map(({ facts, arrays }) => ({
+    answers: answers.slice(1).map(({ facts, arrays = {}, ...rest }) => ({
+      ...rest,
       facts,
       undefined: undefinedIn(arrays),
       arrays: Object.fromEntries(Object.entries(arrays).filter(isShown).map(plain)),
@@ -212,6 +213,40 @@ def test_a_part_that_is_switched_off_changes_what_it_should_and_nothing_is_undef
         )
         if effect := answer["facts"].get("effect"):
             assert np.isfinite([effect["before"], effect["after"]]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bundle", ["post", "today"], indirect=True)
+def test_a_rival_has_its_rank_its_reasons_and_the_search_that_begins_with_it(bundle: Bundle, tmp_path: Path) -> None:
+    model = page_model(bundle)
+    [inside] = asked(tmp_path, model, {"kind": "inside", "text": TEXT, "surgery": {}})
+    facts = inside["facts"]
+    before, step = facts["pieces"]["output"][:1], facts["predictions"][1]
+    rival = next(
+        piece for i, piece in enumerate(step["candidates"]) if i not in (0, step["chosen"]) and piece != "</s>"
+    )
+    question = {"kind": "rival", "before": before, "rival": rival}
+    typed = question | {"rival": "red dog", "typed": True}
+    cold = {"kind": "inside", "text": TEXT, "surgery": {"temperature": 0.5}}
+    answers = asked(tmp_path, model, {"kind": "inside", "text": TEXT, "surgery": {}}, question, typed, cold, question)
+    _, answer, word, _, colder = answers
+    distribution = inspected(bundle, model).distribution[1]
+    to_id = bundle.tokenizer.target.processor.PieceToId
+    assert answer["against"][0] == facts["pieces"]["output"][1]
+    assert answer["pieces"] == [rival]
+    assert answer["rank"] == 1 + int((distribution > distribution[to_id(rival)]).sum())
+    assert answer["logProbs"][0] == pytest.approx(float(distribution[to_id(rival)]), abs=1e-3)
+    for reply in (answer, colder):
+        gap = reply["logProbs"][0] - reply["against"][1]
+        assert sum(value for _, value in reply["reasons"]["parts"]) == pytest.approx(gap, abs=1e-3)
+        assert np.isfinite([head["value"] for head in reply["reasons"]["heads"]]).all()
+    pieces = answer["search"]["pieces"]
+    assert pieces[:2] == [*before, rival]
+    source = [*bundle.tokenizer.encode([TEXT], "source")[0], EOS]
+    ids = {"source_ids": source, "target_ids": [to_id(piece) for piece in pieces]}
+    [scored] = asked(tmp_path, model, {"kind": "inside", "surgery": {}, **ids})
+    assert answer["search"]["log_prob"] == pytest.approx(sum(scored["facts"]["logProbs"]), abs=1e-3)
+    assert len(word["pieces"]) == len(word["logProbs"]) > 1
 
 
 def test_a_module_is_short() -> None:

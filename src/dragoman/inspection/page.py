@@ -31,9 +31,13 @@ SCRIPTS = (
     "colour.js",
     "matrix.js",
     "inputs.js",
+    "stream_inputs.js",
+    "linear_inputs.js",
+    "words.js",
     "chart.js",
     "light.js",
     "steps.js",
+    "stage.js",
     "equations.js",
     "attention_steps.js",
     "walk_steps.js",
@@ -42,6 +46,7 @@ SCRIPTS = (
     "positions.js",
     "masks.js",
     "beam.js",
+    "rival.js",
     "attribution.js",
     "stream.js",
     "film.js",
@@ -49,9 +54,10 @@ SCRIPTS = (
     "engine.js",
     "live.js",
     "switches.js",
+    "examples.js",
     "main.js",
 )
-STYLES = ("style.css", "reading.css", "print.css")
+STYLES = ("style.css", "reading.css", "stage.css", "print.css")
 LANGUAGES = ("en", "ko")
 PACKAGE = "dragoman.inspection"
 

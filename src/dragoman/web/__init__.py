@@ -29,7 +29,7 @@ SCRIPTS = (
     "worker.js",
 )
 # Modules that watch the engine and change parts of it, for the page of `look`.
-LOOK = ("watch.js", "surgery.js", "tree.js", "roles.js", "gather.js", "attribution.js", "inside.js")
+LOOK = ("watch.js", "surgery.js", "tree.js", "roles.js", "gather.js", "attribution.js", "rival.js", "inside.js")
 PACKAGE = "dragoman.web"
 
 

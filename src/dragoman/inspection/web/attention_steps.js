@@ -35,7 +35,8 @@ function strongestOf(path, head, position) {
 
 function worked(path, head, position) {
   const { weights, at, best, query, key } = strongestOf(path, head, position);
-  if (weights.reduced > 1) return {}; // a mean of softmaxes is not the softmax of a mean
+  // A mean of softmaxes is not the softmax of a mean; a layer that is skipped computes nothing.
+  if (weights.reduced > 1 || isSkipped(path)) return {};
   const cell = (leaf) => {
     const x = headOf(array(`${path}.${leaf}`), head);
     return x ? x.values[at * x.shape[1] + best] : null;
@@ -53,7 +54,7 @@ function worked(path, head, position) {
         ? ""
         : `${number(dot)} / ${root} = ${number(dot)} / ${number(divisor(), 3)} = ${number(scaled)}`,
     weights:
-      scaled === null || replaced
+      scaled === null || replaced || !Number.isFinite(Math.exp(scaled))
         ? ""
         : `Σⱼ e^S(${pair[0]}, j) = ${number(Math.exp(scaled) / weight)}\nA(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σⱼ e^S(${pair[0]}, j) = ${number(Math.exp(scaled))} / ${number(Math.exp(scaled) / weight)} = ${number(weight)}`,
     heads: weightedSum(path, head, at, weights),

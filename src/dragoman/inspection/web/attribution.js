@@ -4,10 +4,11 @@ const METHODS = ["attention", "erasure", "gradient"];
 const chosenWord = { index: 0 };
 const MAX_BARS = 32; // of more source words, those with the largest values
 
-// The matrix (T, S) of one method.
+// The matrix (T, S) of one method. By words, contributions to log P are added; attention is a mean over queries.
 function matrixOfMethod(name) {
-  if (name === "attention") return headOf(array(`${data.attribution.attention.where}.weights`), data.attribution.attention.head);
-  return array(`attribution.${name}`);
+  const { where, head } = data.attribution.attention;
+  const x = name === "attention" ? headOf(array(`${where}.weights`), head) : array(`attribution.${name}`);
+  return x && byWords({ ...x, labels: { position: "output", key: "source" } }, name !== "attention");
 }
 
 const known = () => METHODS.filter((name) => matrixOfMethod(name));
@@ -31,8 +32,9 @@ function attributionView() {
       {},
       known().map((name) =>
         matrix(
-          { ...matrixOfMethod(name), labels: { position: "output", key: "source" } },
+          matrixOfMethod(name),
           {
+            inputs: wordInputs(matrixOfMethod(name)),
             name: t(`attribution.${name}`),
             signed: name === "erasure",
             top: name === "attention" ? topOf(matrixOfMethod(name)) : 0,
@@ -47,39 +49,43 @@ function attributionView() {
 }
 
 function oneWord(one) {
+  const [sources, outputs] = ["source", "output"].map(unitsOf);
   const choose = (i) => {
-    chosenWord.index = i;
+    chosenWord.index = outputs[i].pieces[0];
     one.redraw();
     one.querySelector("[aria-pressed=true]").focus();
   };
   const order = shownSources(chosenWord.index);
   const ways = known().map((name) => {
     const x = matrixOfMethod(name),
-      values = [...rowOf(x, placed(x, chosenWord.index))];
-    const pieces = labelsOf({ ...x, labels: { key: "source" } }, "key");
+      values = [...rowOf(x, rowAt(x, chosenWord.index))];
+    const pieces = labelsOf(x, "key");
     return el(
       "div.way",
       {},
       el("h4", {}, t(`attribution.${name}`)),
       el("p.hint", {}, t(`attribution.${name}.text`)),
-      signedBars(pieces, values, name, order),
+      signedBars(pieces, values, name, order, x.reduced > 1 ? null : sources),
     );
   });
   return [
     el("p", {}, t("attribution.choose")),
-    wordRow(t("translation"), data.pieces.output, chosenWord.index, choose),
+    wordRow(t("translation"), outputs, outputs.findIndex(({ pieces }) => pieces.includes(chosenWord.index)), choose),
     el("div.ways", {}, ways),
-    order.length < data.pieces.source.length && !blocks(matrixOfMethod("attention"))
-      ? el("p.hint", {}, t("attribution.others", { n: data.pieces.source.length - order.length }))
+    order.length < sources.length && !blocks(matrixOfMethod("attention"))
+      ? el("p.hint", {}, t("attribution.others", { n: sources.length - order.length }))
       : null,
   ];
 }
+
+// The row of a piece: of its word, or of its block.
+const rowAt = (x, piece) => (x.groups ? placeOf(x, piece) : placed(x, piece));
 
 // The source positions whose values are largest, the same for all methods, so that their rows are comparable.
 function shownSources(word) {
   const rows = known().map((name) => {
     const x = matrixOfMethod(name),
-      values = rowOf(x, placed(x, word));
+      values = rowOf(x, rowAt(x, word));
     const top = Math.max(...values.map(Math.abs), 1e-9);
     return values.map((value) => Math.abs(value) / top);
   });
@@ -89,7 +95,7 @@ function shownSources(word) {
 }
 
 // Bars to the right for source words that make the word likelier, to the left for those that make it less likely.
-function signedBars(pieces, values, name, order) {
+function signedBars(pieces, values, name, order, units) {
   const top = Math.max(...values.map(Math.abs), 1e-9),
     least = Math.min(0, ...values);
   const best = values.indexOf(Math.max(...values)),
@@ -103,7 +109,7 @@ function signedBars(pieces, values, name, order) {
       bar.style.width = `${(100 * Math.abs(values[i])) / span}%`;
       return el(
         `li${i === best ? ".chosen" : ""}`,
-        { "data-side": pieces === data.pieces.source ? "source" : null, "data-at": i },
+        { "data-side": units && "source", "data-at": units && units[i].pieces.join(" ") },
         bdi(pieces[i]),
         el("span.track", {}, bar),
         el("span.value", {}, name === "attention" ? percent(values[i]) : number(values[i], 3)),
@@ -112,11 +118,21 @@ function signedBars(pieces, values, name, order) {
   );
 }
 
+// The links of the head that aligns best, [output, source]; by words those of the merged weights without EOS.
+function strongestLinks() {
+  const x = matrixOfMethod("attention");
+  if (!x.groups) return data.attribution.attention.links;
+  const [rows, columns] = x.shape;
+  return Array.from({ length: rows - 1 }, (_, i) => {
+    const row = [...rowOf(x, i)].slice(0, columns - 1);
+    return [i, row.indexOf(Math.max(...row))];
+  });
+}
+
 // Two columns of pieces; a line joins each output piece with the source piece that the head attends to most.
 function linksPicture() {
-  const source = data.pieces.source,
-    output = data.pieces.output,
-    links = data.attribution.attention.links;
+  const [source, output] = ["source", "output"].map((side) => unitsOf(side).map(({ text }) => text));
+  const links = strongestLinks();
   const shownLinks = links.slice(0, 400),
     height = 22 * Math.max(source.length, output.length) + 8,
     width = 460;

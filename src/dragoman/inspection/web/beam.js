@@ -4,32 +4,15 @@ const STEPS = 24; // columns of the tree at once
 const beamState = { from: 1, node: 0, word: 0 };
 
 function beamView() {
-  const runners = part(runnersUp);
-  const words = el("section", {}, el("h3", {}, t("beam.instead")), el("p", {}, t("beam.instead.text")), runners);
-  function runnersUp() {
-    const choose = (i) => {
-      beamState.word = i;
-      runners.redraw();
-      runners.querySelector("[aria-pressed=true]").focus();
-    };
-    const step = data.predictions[beamState.word],
-      width = array("logits").shape[1];
-    const all = array("probabilities").values.subarray(beamState.word * width, beamState.word * width + 11);
-    const count = Math.min(11, step.candidates.length);
-    return [
-      wordRow(t("translation"), data.pieces.output, beamState.word, choose),
-      el("div.card", {}, bars(step.candidates.slice(0, count), [...all].slice(0, count), step.chosen)),
-    ];
-  }
-  if (!data.beam) return [el("p.lead", {}, t("beam.forced")), words];
+  if (!data.beam) return [el("p.lead", {}, t("beam.forced")), rivalPart()];
   const tree = part(treePart);
   return [
     el("p.lead", {}, t("beam.lead", { beam: data.beam.beam })),
     fates(),
     data.beam.omitted ? note(t("beam.omitted", { n: whole(data.beam.omitted) })) : null,
     tree,
+    rivalPart(),
     hypotheses(),
-    words,
   ];
 }
 
@@ -157,6 +140,8 @@ function drawn(columns, positionsOf, details) {
         onclick: () => {
           beamState.node = node.id;
           details.redraw();
+          const [piece, ...before] = pathOf(node.id).reverse();
+          if (node.fate !== "chosen") contend(piece, { before: before.reverse() });
         },
       },
       bdi(node.piece),
@@ -188,10 +173,16 @@ function goFrom(event, x, y, columns, positionsOf) {
   button.focus();
 }
 
+// The pieces from the root to a node.
+function pathOf(node) {
+  const path = [];
+  for (let id = node; id > 0; id = data.beam.nodes[id][0]) path.unshift(data.beam.nodes[id][2]);
+  return path;
+}
+
 // The whole prefix of a node, and all continuations that the search considered.
 function nodeDetails() {
-  const path = [];
-  for (let id = beamState.node; id > 0; id = data.beam.nodes[id][0]) path.unshift(data.beam.nodes[id][2]);
+  const path = pathOf(beamState.node);
   if (!path.length) return el("p.hint", {}, t("beam.hint"));
   const node = data.beam.nodes[beamState.node],
     after = data.beam.nodes.filter((one) => one[0] === beamState.node).sort((a, b) => b[3] - a[3]);

@@ -133,8 +133,8 @@ function table(head, rows, caption = "") {
   return el("div.scroll", { tabindex: 0, role: "region", "aria-label": caption || String(head[0]) }, made);
 }
 
-// Probabilities as bars with their pieces; `chosen` is highlighted.
-function bars(words, values, chosen = -1, form = percent) {
+// Probabilities as bars with their pieces; `chosen` is highlighted. With `onchoose` a piece is a button.
+function bars(words, values, chosen = -1, form = percent, onchoose = null) {
   const top = Math.max(...values, 1e-9);
   return el(
     "ol.bars",
@@ -145,7 +145,7 @@ function bars(words, values, chosen = -1, form = percent) {
       return el(
         `li${i === chosen ? ".chosen" : ""}`,
         {},
-        bdi(word),
+        onchoose && i !== chosen ? el("button.plain", { type: "button", onclick: () => onchoose(word) }, bdi(word)) : bdi(word),
         el("span.track", {}, bar),
         el("span.value", {}, form(values[i])),
       );
@@ -153,20 +153,20 @@ function bars(words, values, chosen = -1, form = percent) {
   );
 }
 
-// A row of pieces as buttons, one of which is chosen; arrow keys move through them.
-function wordRow(label, pieces, chosen, onchoose) {
-  const buttons = pieces.map((piece, i) =>
+// The pieces of the translation, or its words (`unitsOf`), as buttons, one of which is chosen; arrow keys move through them.
+function wordRow(label, units, chosen, onchoose) {
+  const buttons = units.map(({ text, pieces }, i) =>
     el(
       "button.word",
       {
         type: "button",
         "aria-pressed": String(i === chosen),
-        "data-side": pieces === data.pieces.output ? "target" : null,
-        "data-at": i,
+        "data-side": "target",
+        "data-at": pieces.join(" "),
         onclick: () => onchoose(i),
       },
-      el("small", {}, String(i + 1)),
-      bdi(piece),
+      el("small", {}, String(pieces[0] + 1)),
+      bdi(text),
     ),
   );
   roving(buttons, 1);

@@ -47,7 +47,8 @@ function checkpoint(one) {
   const title = `${t("checkpoints.step")} ${whole(one.step)}`;
   if (one.problem) return el("article.checkpoint", {}, el("h3", {}, title), el("p.missing", {}, shown(one.problem)));
   const x = array(one.attention),
-    layer = headOf(x, checkpointsState.layer);
+    pieceWise = headOf(x, checkpointsState.layer),
+    layer = page.words ? byWords({ ...pieceWise, sides: ["position", "key"].map((name) => labelsOf(pieceWise, name)) }) : pieceWise;
   return el(
     "article.checkpoint",
     {},

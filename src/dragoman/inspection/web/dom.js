@@ -1,7 +1,7 @@
 // Texts in the reader's language, elements, numbers. Text from a sentence or a vocabulary becomes text nodes only.
 
 const texts = JSON.parse(document.getElementById("texts").textContent);
-const page = { lang: "en", view: "walk", theme: "", choice: "" };
+const page = { lang: "en", view: "walk", theme: "", choice: "", words: false };
 
 // The text of `key` with all its {names} filled in.
 function t(key, fill = {}) {

@@ -19,6 +19,13 @@ function sign(text) {
   return made;
 }
 
+// A query, a key or a value in its colour.
+function vectorOf(name) {
+  const made = m("mi", name);
+  made.setAttribute("class", `tone-${name}`);
+  return made;
+}
+
 // A stretchy left brace.
 function brace() {
   const made = m("mo", "{");
@@ -81,19 +88,19 @@ const EQUATIONS = {
       "=",
       sup(BASE, row("−", "2", "i", "/", dK())),
       gap(),
-      sub("q", "pos"),
+      sub(vectorOf("q"), "pos"),
       "=",
       sub("R", row("pos", "·", "θ")),
       weight("Q"),
       sub("x", "pos"),
     ),
     equation(
-      transposed(row("(", sub("R", row("m", "θ")), "q", ")")),
-      row("(", sub("R", row("n", "θ")), "k", ")"),
+      transposed(row("(", sub("R", row("m", "θ")), vectorOf("q"), ")")),
+      row("(", sub("R", row("n", "θ")), vectorOf("k"), ")"),
       "=",
-      transposed("q"),
+      transposed(vectorOf("q")),
       sub("R", row("(", "n", "−", "m", ")", "θ")),
-      "k",
+      vectorOf("k"),
     ),
   ],
   norm: () => [
@@ -134,9 +141,9 @@ const EQUATIONS = {
       gap(),
       sub(row("(", "Q", transposed("K"), ")"), row("p", "j")),
       "=",
-      sub("q", "p"),
+      sub(vectorOf("q"), "p"),
       "·",
-      sub("k", "j"),
+      sub(vectorOf("k"), "j"),
     ),
   ],
   scaled: () => [equation(scores())],
@@ -147,7 +154,7 @@ const EQUATIONS = {
       brace(),
       m(
         "mtable",
-        m("mtr", m("mtd", frac(row(sub("q", "p"), "·", sub("k", "j")), root(dK()))), m("mtd", m("mtext", "j ✓"))),
+        m("mtr", m("mtd", frac(row(sub(vectorOf("q"), "p"), "·", sub(vectorOf("k"), "j")), root(dK()))), m("mtd", m("mtext", "j ✓"))),
         m("mtr", m("mtd", row("−", "∞")), m("mtd", m("mtext", "j ✗"))),
       ),
     ),

@@ -20,11 +20,14 @@ function filmWeights(frame, map, head) {
   const values = Float32Array.from(filmState.bytes.subarray(from, from + size(map)), (value) => value / 255);
   const labels = { position: pieces[side.position(map)], key: pieces[side.key(map)] };
   if (map.endsWith("cross_attention")) labels.position = pieces.input.map((piece, i) => `${piece} → ${pieces.output[i]}`);
-  return { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
+  const x = { shape: shape(map), values, axes: ["position", "key"], labels, reduced: 1 };
+  const readers = pieces[map.endsWith("cross_attention") ? "output" : side.position(map)];
+  return page.words ? byWords({ ...x, sides: [readers, pieces[side.key(map)]] }) : x;
 }
 
-// How even the weights are: their entropy over the largest that it can be, the mean over the rows.
-function evenness(x, lookAhead) {
+// How even the weights of the pieces are: their entropy over the largest that it can be, the mean over the rows.
+function evenness(merged, lookAhead) {
+  const x = merged.pieceWise ?? merged;
   const [rows, columns] = x.shape;
   const ratios = [];
   for (let i = 0; i < rows; i++) {
@@ -128,6 +131,7 @@ function filmChoices(redraw) {
   const change = (key, of) => (value) => {
     filmState[key] = of(value);
     redraw();
+    litStage();
   };
   if (!maps.length) return [];
   return [
@@ -161,6 +165,7 @@ function filmPicture() {
     words,
     x
       ? matrix(x, {
+          inputs: wordInputs(x),
           name: recorded.film.heads > 1 ? `${t("head")} ${filmState.head + 1}` : t("checkpoints.attention"),
           signed: false,
           top: 1,

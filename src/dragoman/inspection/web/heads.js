@@ -74,7 +74,7 @@ function grid(stack, leaf, choose) {
 }
 
 function thumb(path, layer, head, choose) {
-  const x = headOf(array(`${path}.weights`), head);
+  const x = byWords(headOf(array(`${path}.weights`), head));
   const canvas = el("canvas", { "aria-hidden": "true" });
   paint(canvas, x.values, ...x.shape, scale(x.values, false, topOf(x)));
   const name = strongest(roleOf(path, head));
@@ -110,10 +110,11 @@ function enlarged() {
   const { path, head } = chosenHead,
     [stack, layer, leaf] = path.split(".");
   const title = `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1} · ${t("head")} ${head + 1}`;
-  const x = headOf(array(`${path}.weights`), head);
+  const x = byWords(headOf(array(`${path}.weights`), head));
   return [
     matrix(x, {
       name: title,
+      inputs: wordInputs(x),
       signed: false,
       top: topOf(x),
       rowTitle: t("axis.query"),

@@ -2,11 +2,12 @@
 // it is made of, adding up to it, and lights their row and column wherever their matrix is drawn.
 
 const MOST_TERMS = 128; // of more the largest are written
+const LARGEST_EXPONENT = 80;
 
 // What a click on a cell of `leaf` of an attention shows; null for arrays whose inputs are not on the page.
 function inputsOf(path, leaf, head) {
   const made = { products: productInputs, weights: weightInputs, heads: headInputs }[leaf];
-  if (!made || !array(`${path}.q`) || array(`${path}.q`).reduced > 1) return null;
+  if (!made || !array(`${path}.q`) || array(`${path}.q`).reduced > 1 || isSkipped(path)) return null;
   return (row, column) => made((name) => headOf(array(`${path}.${name}`), head), path, row, column);
 }
 
@@ -32,7 +33,10 @@ function productInputs(read, path, row, column) {
 function weightInputs(read, path, row, column) {
   const [scores, weights] = [read("masked"), read("weights")];
   const values = [...rowOf(scores, row)];
-  const exponentials = values.map(Math.exp);
+  // Without the division by √d_k a score can be too large for e^S: the largest is subtracted, which changes no weight.
+  const top = Math.max(...values);
+  const subtracted = top > LARGEST_EXPONENT ? top : 0;
+  const exponentials = values.map((value) => Math.exp(value - subtracted));
   const sum = exponentials.reduce((total, x) => total + x, 0);
   const keys = labelsOf(weights, "key");
   const weight = rowOf(weights, row)[column];
@@ -44,7 +48,7 @@ function weightInputs(read, path, row, column) {
     el("p", {}, t("inputs.weights", fill)),
     terms(
       exponentials.map((x, j) => [x, [bdi(keys[j]), number(values[j]), number(x), number(x / sum)]]),
-      [t("axis.key"), "S", "e^S", "e^S / Σ"],
+      [t("axis.key"), "S", subtracted ? "e^(S − max)" : "e^S", subtracted ? "e^(S − max) / Σ" : "e^S / Σ"],
       sum,
       column,
       2,

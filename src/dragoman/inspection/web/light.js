@@ -1,36 +1,24 @@
 // Light: a word of the sentence, or a cell of a matrix, lights what it is connected to, everywhere on the page.
 
 const FAINT = 0.1; // weights below it light nothing
-const lamp = { pinned: null };
-const BYTE = /^<0x([0-9A-F]{2})>$/i;
-
-// The text of pieces: bytes are put together to characters.
-function spelled(pieces) {
-  const encoder = new TextEncoder();
-  const bytes = pieces.flatMap((piece) => (BYTE.test(piece) ? [parseInt(piece.slice(3, 5), 16)] : [...encoder.encode(piece)]));
-  return new TextDecoder().decode(Uint8Array.from(bytes)).replaceAll("▁", " ");
-}
-
-// The words of a side: their texts, and the indices of their pieces. A piece that begins with "▁" begins a word.
-function wordsOf(side) {
-  const pieces = data.pieces[side === "source" ? "source" : "output"];
-  const words = [];
-  pieces.forEach((piece, i) => {
-    if (/^<[^>]+>$/.test(piece) && !BYTE.test(piece)) return; // EOS, a language
-    if (!words.length || piece.startsWith("▁")) words.push([]);
-    words[words.length - 1].push(i);
-  });
-  return words.map((word) => ({ pieces: word, text: spelled(word.map((i) => pieces[i])) }));
-}
+// The word that continues to shine: its side and its pieces, as in "source 3 4"; of another sentence it is none.
+const lamp = { pinned: "" };
+const lampName = ({ side, at }) => `${side} ${at}`;
+const pinnedBeam = () => {
+  const [side, ...at] = lamp.pinned.split(" ");
+  return side ? ofWord(side, at.map(Number)) : null;
+};
 
 // A text whose words can be pointed at; without that where its pieces do not spell it, as with placeholders.
 function lit(side, text) {
   const words = wordsOf(side);
   const same = (a) => a.normalize("NFC").replace(/\s+/g, " ").trim();
   if (!words.length || same(words.map((word) => word.text).join("")) !== same(text)) return bdi(text);
-  const buttons = words.map((word) =>
-    el("span.lit", { role: "button", "aria-pressed": "false", "data-side": side, "data-at": word.pieces.join(" ") }, shown(word.text.trim())),
-  );
+  const buttons = words.map((word) => {
+    const at = word.pieces.join(" ");
+    const pressed = String(lamp.pinned === lampName({ side, at }));
+    return el("span.lit", { role: "button", "aria-pressed": pressed, "data-side": side, "data-at": at }, shown(word.text.trim()));
+  });
   roving(buttons, 1);
   return el(
     "bdi.piece",
@@ -53,12 +41,14 @@ function headWithin(side) {
   return [chosenHead.path, chosenHead.head];
 }
 
-// What a word lights: for each side, the strength at each position; and the heads that say so.
+// What a word lights: for each side, the strength at each position; and the heads that say so. By pieces the strongest
+// connection of a piece counts, by words the mean over those that read.
 function ofWord(side, indices) {
   const sides = { source: new Map(), target: new Map() };
   const heads = [];
+  const pool = (values) => (page.words ? values.reduce((sum, value) => sum + value, 0) / values.length : Math.max(...values));
   const add = (to, at, strength) => {
-    if (strength >= FAINT) sides[to].set(at, Math.max(strength, sides[to].get(at) || 0));
+    if (page.words || strength >= FAINT) sides[to].set(at, Math.max(strength, sides[to].get(at) || 0));
   };
   const read = (chosen, visit) => {
     const x = chosen && headOf(array(`${chosen[0]}.weights`), chosen[1]);
@@ -68,14 +58,14 @@ function ofWord(side, indices) {
   };
   read(headBetween(), (values, width, rows) => {
     if (side === "target") {
-      for (let j = 0; j < width; j++) add("source", j, Math.max(...indices.map((i) => values[i * width + j])));
+      for (let j = 0; j < width; j++) add("source", j, pool(indices.map((i) => values[i * width + j])));
     } else {
       for (let i = 0; i < rows; i++) add("target", i, indices.reduce((sum, j) => sum + values[i * width + j], 0));
     }
   });
   read(headWithin(side), (values, width) => {
     const before = side === "target" ? 1 : 0; // the input of a position is the output of the one before
-    for (let j = before; j < width; j++) add(side, j - before, Math.max(...indices.map((i) => values[i * width + j])));
+    for (let j = before; j < width; j++) add(side, j - before, pool(indices.map((i) => values[i * width + j])));
   });
   indices.forEach((i) => sides[side].set(i, 1));
   // On its side the word alone is a query; what it is connected to is a key.
@@ -87,12 +77,22 @@ function ofWord(side, indices) {
   return { sides, at, heads, word: [side, indices] };
 }
 
+// The strength of a list of pieces: the largest; by words the sum over what is read, the mean over what reads.
+function strengthOf(beam, side, indices, kind = side === "target" && beam.word?.[0] === "source" ? "position" : "key", lights = beam.sides[side]) {
+  const strengths = indices.map((i) => lights.get(i) || 0);
+  if (!page.words || !beam.word || (side === beam.word[0] && indices.some((i) => beam.word[1].includes(i)))) return Math.max(...strengths);
+  const sum = strengths.reduce((total, strength) => total + strength, 0);
+  const strength = kind === "key" ? sum : sum / indices.length;
+  return strength >= FAINT ? Math.min(1, strength) : 0;
+}
+
 // What a cell lights: its row where it is a query, its column where it is a key.
 function ofCell({ x, row, column }) {
-  const [rows, columns] = x.axes.map((name) => ({ name, side: x.labels[name] }));
+  const [rows, columns] = x.axes.map((name, axis) => ({ name, side: x.sides ? x.sides[axis] : x.labels[name] }));
+  const lightsOf = (axis, index) => new Map((x.groups ? x.groups[axis][index] : [index]).map((i) => [i, 1]));
   const at = (kind, side) => {
-    if (rows.side === side && (kind === rows.name || rows.side !== columns.side)) return new Map([[row, 1]]);
-    return columns.side === side ? new Map([[column, 1]]) : new Map();
+    if (rows.side === side && (kind === rows.name || rows.side !== columns.side)) return lightsOf(0, row);
+    return columns.side === side ? lightsOf(1, column) : new Map();
   };
   const target = at("position", "input");
   return { sides: { source: at(columns.side ? "key" : "position", "source"), target: target.size ? target : at("position", "output") }, at, heads: [] };
@@ -101,8 +101,8 @@ function ofCell({ x, row, column }) {
 function shine(beam) {
   document.querySelectorAll(".glow").forEach((glow) => glow.remove());
   document.querySelectorAll("[data-side][data-at]").forEach((one) => {
-    const strengths = beam ? one.dataset.at.split(" ").map((at) => beam.sides[one.dataset.side].get(Number(at)) || 0) : [0];
-    one.style.setProperty("--light", Math.max(...strengths).toFixed(2));
+    const strength = beam ? strengthOf(beam, one.dataset.side, one.dataset.at.split(" ").map(Number)) : 0;
+    one.style.setProperty("--light", strength.toFixed(2));
   });
   say(beam);
   if (!beam) return;
@@ -110,10 +110,17 @@ function shine(beam) {
     const { x } = field;
     if (!x || x.reduced > 1) continue;
     x.axes.forEach((kind, axis) => {
-      const side = x.labels[kind],
+      const side = x.sides ? x.sides[axis] : x.labels[kind],
         count = x.shape[axis];
       if (typeof side !== "string") return;
-      for (const [at, strength] of beam.at(kind, side)) if (at < count) field.append(glow(axis, at, count, strength));
+      const lights = beam.at(kind, side);
+      const places = new Map([...lights].map(([piece]) => [placeOf(x, piece, axis), piece]));
+      for (const [place, piece] of places) {
+        if (place < 0 || place >= count) continue;
+        const own = x.groups ? x.groups[axis][place] : [piece];
+        const strength = x.groups ? strengthOf(beam, side === "source" ? "source" : "target", own, kind, lights) : lights.get(piece);
+        if (strength) field.append(glow(axis, place, count, strength));
+      }
     });
   }
 }
@@ -136,7 +143,7 @@ function say(beam) {
   const texts = ["source", "target"].flatMap((name) =>
     wordsOf(name)
       .filter((word) => !(name === side && word.pieces.some((i) => indices.includes(i))))
-      .map((word) => [word.text.trim(), Math.max(...word.pieces.map((i) => beam.sides[name].get(i) || 0))])
+      .map((word) => [word.text.trim(), strengthOf(beam, name, word.pieces)])
       .filter(([, strength]) => strength >= FAINT),
   );
   texts.sort((a, b) => b[1] - a[1]);
@@ -163,15 +170,16 @@ function follow(target) {
     node = target.closest(".node");
   if (word) shine(beamOf(word));
   else if (node) lightPath(Number(node.id.replace("node-", "")));
-  else if (!target.closest(".field")) shine(lamp.pinned && beamOf(lamp.pinned));
+  else if (!target.closest(".field")) shine(pinnedBeam());
 }
 
 // A click, Enter or Space lets a word shine until the next one.
 function pin(word) {
-  document.querySelectorAll(".lit[aria-pressed=true]").forEach((one) => one.setAttribute("aria-pressed", "false"));
-  lamp.pinned = word === lamp.pinned ? null : word;
+  document.querySelectorAll(".lit[aria-pressed=true]").forEach((lit) => lit.setAttribute("aria-pressed", "false"));
+  const name = lampName(word.dataset);
+  lamp.pinned = lamp.pinned === name ? "" : name;
   if (lamp.pinned) word.setAttribute("aria-pressed", "true");
-  shine(lamp.pinned && beamOf(lamp.pinned));
+  shine(pinnedBeam());
 }
 
 function startLight() {

@@ -43,7 +43,7 @@ async function look() {
   if (!live.text.trim() && !isChanged()) {
     report("live.ready", { arithmetic: arithmetic() });
     adopt(recorded, live.base);
-    return Object.keys(live.base).length ? undefined : recordedPass();
+    return recordedPass(); // the engine answers questions on the sentence that it read last
   }
   report("live.working");
   const started = performance.now();
@@ -75,10 +75,17 @@ async function attribute() {
 
 // Show another sentence, or another computation of it.
 function adopt(facts, arrays) {
+  const isSame = ["source", "output"].every((side) => String(facts.pieces[side]) === String(data.pieces[side]));
+  if (!isSame) lamp.pinned = "";
   setData(facts, arrays);
   walk.source = Math.min(walk.source, data.pieces.source.length - 1);
   walk.target = Math.min(walk.target, data.pieces.input.length - 1);
-  Object.assign(beamState, { from: 1, node: 0, word: 0 });
+  Object.assign(beamState, { from: 1, node: 0 });
+  if (!isSame && !rival.linked) {
+    Object.assign(rival, { before: null, text: "" });
+    beamState.word = 0;
+  }
+  Object.assign(rival, { answer: null, linked: false });
   chosenWord.index = 0;
   Object.assign(streamState, { norm: 0, position: 0 });
   frame();
@@ -137,6 +144,10 @@ function livePanel() {
     el("label", { for: "live-text" }, t("live.box"), " ", el("small", {}, recorded.languages.source)),
     area,
     el("p.hint", { id: "live-status", role: "status" }, live.report ? t(...live.report) : ""),
+    exampleButtons((text) => {
+      area.value = text;
+      typed({ type: "change", target: area });
+    }),
     partsBox,
     switches(),
     effectBox,

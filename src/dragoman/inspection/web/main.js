@@ -1,5 +1,5 @@
 // The frame: navigation, language, theme, sentence, and what a view has chosen. The address holds them all, as
-// `#ko/heads/dark/2/encoder.1.self_attention.3/text=…&positions=off`, so that a link opens what its sender saw.
+// `#ko/heads/dark/2/encoder.1.self_attention.3/text=…&positions=off/words`, so that a link opens what its sender saw.
 
 const VIEWS = {
   walk: walkView,
@@ -12,16 +12,17 @@ const VIEWS = {
   checkpoints: checkpointsView,
 };
 const drawn_views = new Set();
-const CHOICES = { walk: walkChoice, heads: headChoice };
-const address = (lang, view, theme, number = sentence, choice = "") =>
-  `#${[lang, view, theme, number > 1 ? number : "", choice, isLive() ? writeLive() : ""].join("/").replace(/\/+$/, "")}`;
-const hash = () => address(page.lang, page.view, page.theme, sentence, page.choice);
+const CHOICES = { walk: walkChoice, heads: headChoice, beam: rivalChoice };
+const address = (lang, view, theme, number = sentence, choice = "", words = page.words) =>
+  `#${[lang, view, theme, number > 1 ? number : "", choice, isLive() ? writeLive() : "", words ? "words" : ""].join("/").replace(/\/+$/, "")}`;
+const hash = ({ lang, view, theme, choice, words } = page) => address(lang, view, theme, sentence, choice, words);
 
 function readHash() {
-  const [lang, view, theme, , choice, operated] = location.hash.slice(1).split("/");
+  const [lang, view, theme, , choice, operated, units] = location.hash.slice(1).split("/");
   page.lang = Object.hasOwn(texts, lang) ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
   page.view = Object.hasOwn(VIEWS, view) ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
+  page.words = units === "words";
   page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
   return isLive() && readLive(operated || "");
 }
@@ -30,6 +31,7 @@ function readHash() {
 function chose() {
   page.choice = CHOICES[page.view]?.write() ?? "";
   history.replaceState(null, "", hash());
+  litStage();
   for (const view of Object.keys(VIEWS)) {
     const choice = view === page.view ? page.choice : "";
     document.getElementById(`to-${view}`).href = address(page.lang, view, page.theme, sentence, choice);
@@ -42,9 +44,9 @@ function frame() {
   document.documentElement.lang = page.lang;
   document.getElementById("skip").textContent = t("skip");
   const other = page.lang === "ko" ? "en" : "ko";
+  // `changed` compares what the address says with what is shown, and draws again what differs.
   const goto = (change) => () => {
-    Object.assign(page, change);
-    location.hash = hash();
+    location.hash = hash({ ...page, ...change });
   };
   document
     .getElementById("head")
@@ -64,6 +66,7 @@ function frame() {
           el("b", { lang: data.languages.target, dir: "auto" }, lit("target", data.translation)),
         ),
         el("p.hint", { id: "light", "aria-live": "polite" }, t("light.hint")),
+        el("p", { id: "found" }),
         data.forced ? el("p.hint", {}, t("forced")) : null,
         sentences.length > 1 ? chooser() : null,
       ),
@@ -74,6 +77,11 @@ function frame() {
           "button",
           { type: "button", id: "language", lang: other, onclick: goto({ lang: other }) },
           texts[other]["language.name"],
+        ),
+        el(
+          "button",
+          { type: "button", id: "words", "aria-pressed": String(page.words), title: t("words.title"), onclick: () => goto({ words: !page.words })() },
+          t("words"),
         ),
         el(
           "button",
@@ -116,6 +124,7 @@ function frame() {
     { relu: "ReLU", silu: "SiLU", swiglu: "SwiGLU" }[model.feed_forward],
     t("parameters", { n: whole(model.parameters) }),
   ];
+  foundLine();
   const tab = document.getElementById(`to-${page.view}`);
   tab.parentElement.parentElement.scrollLeft = tab.offsetLeft - 40; // on a narrow screen the tabs scroll
   document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t(isLive() ? "foot.live" : "foot")), el("p.hint", {}, t("foot.pieces")));
@@ -140,7 +149,7 @@ function sections() {
     .replaceChildren(
       ...Object.keys(VIEWS).map((view) =>
         el(
-          "section.view",
+          `section.view${view === "walk" && reading.all ? ".all-steps" : ""}`,
           { id: `view-${view}`, "aria-labelledby": `heading-${view}` },
           el("h2", { id: `heading-${view}`, tabindex: -1 }, t(`view.${view}`)),
         ),
@@ -161,6 +170,8 @@ function show(moved) {
     .querySelectorAll("section.view")
     .forEach((section) => section.classList.toggle("current", section.id === `view-${page.view}`));
   draw(page.view);
+  litStage();
+  shine(pinnedBeam());
   if (!moved) return;
   window.scrollTo(0, 0);
   document.getElementById(`heading-${page.view}`).focus({ preventScroll: true });
@@ -173,8 +184,11 @@ function changed() {
   frame();
   if (before.lang !== page.lang || operated) livePanel();
   if (operated) look();
-  if (before.lang !== page.lang || before.theme !== page.theme || (before.view === page.view && before.choice !== page.choice)) sections();
+  const isRedrawn = before.lang !== page.lang || before.theme !== page.theme || before.words !== page.words;
+  if (isRedrawn) stage();
+  if (isRedrawn || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
+  if (page.view === "walk" && walkStep && before.choice !== page.choice) leadTo(`step-${walkStep}`);
   if (focused && before.view === page.view && document.getElementById(focused))
     document.getElementById(focused).focus({ preventScroll: true });
 }
@@ -189,6 +203,7 @@ window.addEventListener("beforeprint", () => {
 window.addEventListener("hashchange", changed);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   frame();
+  stage();
   sections();
   show(false);
 });
@@ -202,10 +217,11 @@ startHeads();
 readHash();
 frame();
 livePanel();
+stage();
 sections();
 show(false);
 if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
-window.dragoman.draw = draw;
+Object.assign(window.dragoman, { draw, lead: leadTo });
 startLight();
 startSteps();
 document.documentElement.dataset.ready = "";

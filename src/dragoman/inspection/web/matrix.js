@@ -96,6 +96,7 @@ function matrix(
     grid,
     el("div.under", {}, titles, legend(colours)),
     readout,
+    x.groups ? el("p.hint", {}, t(x.total ? "words.total" : "words.rule")) : null,
     inputs ? el("p.hint", {}, t("inputs.hint")) : null,
     inputs ? made : null,
   );
@@ -162,12 +163,20 @@ function move(state, event, rows, columns) {
   return true;
 }
 
+// What a click on a cell of an array shows, by what computed it: an attention, a norm or a sum, a linear layer.
+function inputsFor(path, leaf, name, head) {
+  return (head < 0 ? streamInputs(name) : inputsOf(path, leaf, head)) ?? linearInputs(path, leaf, head);
+}
+
 // The matrix, or a line with the command that includes it in the page.
 function matrixOf(name, options, head = -1) {
   const found = array(name);
   if (!found)
     return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
   const cut = name.lastIndexOf(".");
-  const inputs = head < 0 ? null : inputsOf(name.slice(0, cut), name.slice(cut + 1), head);
-  return matrix(head < 0 ? found : headOf(found, head), { ...options, inputs, source: name });
+  const x = head < 0 ? found : headOf(found, head);
+  const shownX = name.endsWith(".weights") ? byWords(x) : x;
+  const inputs = wordInputs(shownX) ?? inputsFor(name.slice(0, cut), name.slice(cut + 1), name, head);
+  const row = shownX.groups && options.row >= 0 ? placeOf(shownX, options.row) : options.row;
+  return matrix(shownX, { ...options, row, inputs, source: name });
 }

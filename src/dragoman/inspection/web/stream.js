@@ -141,7 +141,14 @@ function normCurves() {
     { name: t("stream.before"), values: one[`${leaf}_before`] },
     { name: t("stream.after"), values: one[`${leaf}_after`] },
   ];
+  const [before, after] = normPair(one.where);
   return [
+    el(
+      "div.figures.n2",
+      {},
+      matrixOf(before, { name: "x", shape: `${one.where.startsWith("encoder") ? "S" : "T"} × d_model` }),
+      matrixOf(after, { name: `${normName}(x)`, shape: `${one.where.startsWith("encoder") ? "S" : "T"} × d_model` }),
+    ),
     lines({ title: `${t("stream.mean")} · ${normName_of(one.where)}`, series: pair("mean"), x: pieces }),
     lines({
       title: `${t("stream.variance")} · ${normName_of(one.where)}`,

@@ -67,17 +67,19 @@ function walkView() {
   );
   // A click on a row of positions chooses that position.
   list.addEventListener("pick", (event) => {
-    const { x, row, column } = event.detail,
-      side = { source: "source", input: "target" }[x.labels[x.axes[0]]];
+    const { x, row: place, column } = event.detail,
+      side = { source: "source", input: "target" }[x.sides ? x.sides[0] : x.labels[x.axes[0]]];
+    const row = x.groups ? x.groups[0][place][0] : place;
     if (x.reduced > 1 || !side || walk[side] === row) return;
     const at = [...list.querySelectorAll(".field")].indexOf(event.target);
     change(side)(row);
     bar.querySelectorAll("select")[side === "source" ? 3 : 4].value = row;
-    list.querySelectorAll(".field")[at].reopen({ row, column });
+    list.querySelectorAll(".field")[at].reopen({ row: place, column });
   });
   setTimeout(readAgain);
   return [
-    el("div.opening", {}, el("div", {}, el("p.lead", {}, t("walk.lead")), kinds()), figureOne()),
+    el("p.lead", {}, t("walk.lead")),
+    kinds(),
     bar,
     absent(),
     blocks(array("encoder.0.self_attention.weights")),
@@ -88,22 +90,22 @@ function walkView() {
 
 // How this model differs from that of 2017, if it does.
 function kinds() {
-  const found = [];
-  if (!post) found.push(t("kind.pre"));
-  if (model.norm === "rms") found.push(t("kind.rms"));
-  if (rotary) found.push(t("kind.rotary"));
+  const departures = [];
+  if (!post) departures.push(t("kind.pre"));
+  if (model.norm === "rms") departures.push(t("kind.rms"));
+  if (rotary) departures.push(t("kind.rotary"));
   if (model.position_base !== 10000 || model.first_position)
-    found.push(t("kind.frequencies", { base: BASE, first: model.first_position }));
-  if (model.feed_forward !== "relu") found.push(t(`kind.${model.feed_forward}`));
-  if (!model.bias) found.push(t("kind.unbiased"));
-  if (model.output_bias) found.push(t("kind.output_bias"));
-  if (model.tie !== "all") found.push(t(`kind.${model.tie}`));
-  return found.length
+    departures.push(t("kind.frequencies", { base: BASE, first: model.first_position }));
+  if (model.feed_forward !== "relu") departures.push(t(`kind.${model.feed_forward}`));
+  if (!model.bias) departures.push(t("kind.unbiased"));
+  if (model.output_bias) departures.push(t("kind.output_bias"));
+  if (model.tie !== "all") departures.push(t(`kind.${model.tie}`));
+  return departures.length
     ? el(
-        "div.note",
-        {},
-        el("p", {}, t("kind.departs")),
-        el("ul", {}, found.map((text) => el("li", {}, text))),
+        "details.note.departs",
+        { open: true },
+        el("summary", {}, t("kind.departs")),
+        el("ul", {}, departures.map((text) => el("li", {}, text))),
       )
     : note(t("kind.paper"));
 }
@@ -131,6 +133,7 @@ function group(name, steps) {
       { id: `group-${name}` },
       t(`group.${name}`, { n: name === "decoder" ? walk.decoder + 1 : walk.encoder + 1 }),
     ),
+    isSkipped(`${name}.${walk[name]}.`) ? note(t("walk.skipped")) : null,
     steps.map(oneStep),
   );
 }

@@ -7,7 +7,7 @@ function normSteps(path, kind, position, before) {
   const show = (leaf, title) => () => picture(`${path}.${leaf}`, title, position, { shape });
   const sums = (a, b) => {
     const [x, y] = [array(`${path}.${a}`), array(`${path}.${b}`)];
-    return x && y && x.reduced === 1
+    return x && y && x.reduced === 1 && !isSkipped(path)
       ? normalised(path, rowOf(x, placed(x, position)), rowOf(y, placed(y, position)))
       : "";
   };

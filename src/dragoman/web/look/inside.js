@@ -30,7 +30,7 @@ Engine.prototype._inside = async function (request, isStale) {
     answer.facts.effect = await this._effect(direction, ids, network, isStale);
     if (!answer.facts.effect) return null;
   }
-  this.pass = { ...pass, network, direction, arrays: answer.arrays };
+  this.pass = { ...pass, network, direction, arrays: answer.arrays, searched: changed, options, surgery };
   return answer;
 };
 
