@@ -33,9 +33,13 @@ function strongestOf(path, head, position) {
   return { weights, at, best, query: labelsOf(weights, "position")[at], key: labelsOf(weights, "key")[best] };
 }
 
+// e^500 and e^−500 can be written, and a sum of them too.
+const LARGEST_EXPONENT = 500;
+
 function worked(path, head, position) {
   const { weights, at, best, query, key } = strongestOf(path, head, position);
   if (weights.reduced > 1) return {}; // a mean of softmaxes is not the softmax of a mean
+  if (data.surgery?.layers?.some((layer) => path.startsWith(`${layer}.`))) return { weights: t("walk.skipped") };
   const cell = (leaf) => {
     const x = headOf(array(`${path}.${leaf}`), head);
     return x ? x.values[at * x.shape[1] + best] : null;
@@ -44,7 +48,8 @@ function worked(path, head, position) {
     scaled = cell("scaled"),
     weight = weights.values[at * weights.shape[1] + best];
   const pair = [isolated(query), isolated(key)];
-  const replaced = data.surgery && (data.surgery.uniform || data.surgery.heads); // the weights are no softmax
+  // The weights are no softmax, or their exponentials are beyond the numbers of a computer.
+  const replaced = data.surgery?.uniform || data.surgery?.heads || Math.abs(scaled) > LARGEST_EXPONENT;
   const root = data.surgery?.scale === false ? "1" : `√${model.d_k}`;
   return {
     products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,

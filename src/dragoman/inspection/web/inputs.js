@@ -31,7 +31,10 @@ function productInputs(read, path, row, column) {
 // A weight: its exponential over the sum of all in the row.
 function weightInputs(read, path, row, column) {
   const [scores, weights] = [read("masked"), read("weights")];
-  const values = [...rowOf(scores, row)];
+  const raw = [...rowOf(scores, row)];
+  const most = Math.max(...raw);
+  const shift = Math.abs(most) > LARGEST_EXPONENT ? most : 0; // which changes no weight
+  const values = raw.map((x) => x - shift);
   const exponentials = values.map(Math.exp);
   const sum = exponentials.reduce((total, x) => total + x, 0);
   const keys = labelsOf(weights, "key");
@@ -44,7 +47,7 @@ function weightInputs(read, path, row, column) {
     el("p", {}, t("inputs.weights", fill)),
     terms(
       exponentials.map((x, j) => [x, [bdi(keys[j]), number(values[j]), number(x), number(x / sum)]]),
-      [t("axis.key"), "S", "e^S", "e^S / Σ"],
+      [t("axis.key"), shift ? `S − ${signed(shift)}` : "S", "e^S", "e^S / Σ"],
       sum,
       column,
       2,

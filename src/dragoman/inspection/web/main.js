@@ -23,7 +23,10 @@ function readHash() {
   page.view = Object.hasOwn(VIEWS, view) ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
   page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
-  return isLive() && readLive(operated || "");
+  const differs = isLive() && readLive(operated || "");
+  const isRead = data !== recorded || !(live.text || isChanged());
+  if (isRead && !differs) namedPositions = null;
+  return differs;
 }
 
 // What a view has chosen becomes part of the address, without a step of the browser's history.
@@ -167,6 +170,7 @@ function show(moved) {
 }
 
 function changed() {
+  if ((Number(location.hash.split("/")[3]) || 1) !== sentence && sentences.length > 1) return location.reload();
   const before = { ...page };
   const operated = readHash();
   const focused = document.activeElement && document.activeElement.id;
@@ -175,6 +179,7 @@ function changed() {
   if (operated) look();
   if (before.lang !== page.lang || before.theme !== page.theme || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
+  if (page.view === "walk" && walkStep && before.choice !== page.choice) leadTo(`step-${walkStep}`);
   if (focused && before.view === page.view && document.getElementById(focused))
     document.getElementById(focused).focus({ preventScroll: true });
 }
