@@ -301,7 +301,7 @@ def test_look_inside_shows_a_model_with_weights(
         tab.focus("#look-text")
         tab.keyboard.press("Enter")
         with tab.expect_download() as download:
-            tab.locator(".stage button").click()
+            tab.locator(".looked button").click()
         assert 'id="weights"' in Path(download.value.path()).read_text(encoding="utf-8")
 
 

@@ -62,14 +62,23 @@ const pageOf = (asked) => `v1/inspect/page?${new URLSearchParams(asked)}`;
 
 // The page in a frame, which its policy keeps from everything else. A link cannot carry a key: who has one fetches a file.
 function showPage() {
-  const key = store.get("key", null, "sessionStorage");
   stage.replaceChildren();
-  if (!has("/v1/inspect/page")) return;
-  if (key) return stage.append(el("button", { onclick: fetchPage }, t("look_file")));
-  const address = `${pageOf(found.asked)}#${root.lang}/walk/${root.dataset.theme ?? ""}`;
-  const why = found.why_recorded ? el("p.soft", {}, t("look_recorded", { why: found.why_recorded })) : "";
-  stage.append(why, el("iframe", { src: address, title: t("look_frame") }),
-    el("p.soft", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, t("everything"))));
+  if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return;
+  stage.append(el("iframe", { src: addressOf(found.asked) }));
+}
+
+const addressOf = (asked) => `${pageOf(asked)}#${root.lang}/walk/${root.dataset.theme ?? ""}`;
+
+// What is between the translation and the page, in the language of the reader.
+function aboutPage() {
+  const frame = stage.querySelector("iframe");
+  if (frame) frame.title = t("look_frame");
+  if (!frame) return [...tables(), has("/v1/inspect/page") && el("p", {}, el("button", { onclick: fetchPage }, t("look_file")))];
+  return [
+    el("details", {}, el("summary", {}, t("look_tables")), tables()),
+    found.why_recorded && el("p.warning", {}, t("look_recorded", { why: found.why_recorded })),
+    el("p", {}, el("a", { href: addressOf(found.asked), target: "_blank", rel: "noopener" }, t("everything"))),
+  ];
 }
 
 async function fetchPage({ currentTarget: button }) {
@@ -91,10 +100,11 @@ function tables() {
 function draw() {
   if (!found) return;
   layer = Math.max(0, Math.min(layer, found.cross_attention.length - 1));
-  const hasPage = stage.querySelector("iframe");
   result.replaceChildren(
-    el("p.translation", {}, found.translation), el("p.soft", {}, `${t("model", { model: found.model })} · log P ${found.log_prob.toFixed(2)}`),
-    ...(hasPage ? [el("details", {}, el("summary", {}, t("look_tables")), tables())] : tables()),
+    ...[
+      el("p.translation", {}, found.translation), el("p.soft", {}, `${t("model", { model: found.model })} · log P ${found.log_prob.toFixed(2)}`),
+      ...aboutPage(),
+    ].filter(Boolean),
   );
 }
 
