@@ -282,12 +282,27 @@ def test_look_inside_shows_a_model_with_weights(
             pytest.skip("the service does not look inside")
         tab.fill("#look-text", "red dog sees two cat")
         tab.keyboard.press("Enter")
+        page = tab.frame_locator("iframe")
+        page.locator("html[data-engine]").wait_for(state="attached")
+        page.locator("#live-text").fill("big bird")
+        playwright.expect(page.locator(".sentence")).to_contain_text("big bird")
+        tab.screenshot(path=artefacts / "look-inside-live.png", full_page=True)
+        tab.locator("#view-look summary").click()
         tab.wait_for_selector(".attention td")
         assert tab.locator("#look-layer option").count() == 2
         tab.select_option("#look-layer", "1")
+        tab.click("#language")  # the frame stays as it is
+        assert page.locator("#live-text").input_value() == "big bird"
         assert faults(tab) == []
         assert fits(tab)
         tab.screenshot(path=artefacts / "look-inside.png", full_page=True)
+        tab.evaluate("""sessionStorage.setItem("dragoman.key", JSON.stringify("a"))""")  # a link has no key
+        tab.keyboard.press("Escape")
+        tab.focus("#look-text")
+        tab.keyboard.press("Enter")
+        with tab.expect_download() as download:
+            tab.locator(".looked button").click()
+        assert 'id="weights"' in Path(download.value.path()).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

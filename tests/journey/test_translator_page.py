@@ -211,6 +211,22 @@ def test_a_worker_that_a_device_ended_is_started_again(tab: Any, file: Path) -> 
 
 
 @pytest.mark.slow
+def test_a_tab_that_a_device_ended_opens_with_its_text(tab: Any, file: Path) -> None:
+    open_page(tab, file)
+    tab.select_option("#direction", "1")
+    tab.locator("summary").first.click()
+    tab.fill("#terms", "dog = hund")
+    first = translation(tab, "red dog")
+    tab.reload()
+    tab.wait_for_selector("html[data-ready]", state="attached")
+    playwright.expect(tab.locator("#target")).to_have_text(first)
+    assert [tab.input_value(f"#{box}") for box in ("source", "terms", "direction")] == ["red dog", "dog = hund", "1"]
+    other = tab.context.new_page()  # another tab has its own
+    open_page(other, file)
+    assert other.input_value("#source") == ""
+
+
+@pytest.mark.slow
 def test_a_long_text_shows_progress_and_can_be_stopped(tab: Any, file: Path) -> None:
     open_page(tab, file)
     lines = "\n".join(f"red dog sees {number} cat" for number in range(3000))

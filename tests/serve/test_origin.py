@@ -95,7 +95,7 @@ def test_a_page_of_this_origin_a_program_and_a_reader_are_answered(url, client):
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_page_of_another_origin_has_nothing_dear_computed(client, monkeypatch, site):
-    monkeypatch.setattr("dragoman.serve.models.looking.Looking.page", lambda *_: "<title>a</title>")
+    monkeypatch.setattr("dragoman.serve.models.looking.Looking.page", lambda *_: (b"<title>a</title>",))
     query = {"text": "Hello", "source": "en", "target": "ko"}
     for method in ("GET", "HEAD"):
         refused = client.request(method, "/v1/inspect/page", params=query, headers=of_page(None, site))

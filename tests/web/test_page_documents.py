@@ -105,6 +105,39 @@ def test_messages_with_a_translation_are_translated_again_on_request(tmp_path: P
     assert polib.pofile(answer["written"])[1].msgstr == "[Open]"
 
 
+DOUBTED = """#, fuzzy
+msgid ""
+msgstr "Language: \\n"
+
+#, fuzzy
+#| msgid "Shut"
+msgid "Close"
+msgstr "열기"
+
+#, c-format, fuzzy
+msgid "Read %s"
+msgstr "%s 쓰기"
+
+#, fuzzy
+msgid "Lost %s"
+msgstr "찾음"
+"""
+
+
+def test_a_message_that_is_translated_well_is_no_longer_fuzzy(tmp_path: Path) -> None:
+    written = translated(tmp_path, DOUBTED, everything=True)["written"]
+    entries = polib.pofile(written)
+    assert {entry.msgid: entry.flags for entry in entries} == {
+        "Close": [],
+        "Read %s": ["c-format"],
+        "Lost %s": ["fuzzy"],
+    }
+    assert "#|" not in written
+    assert not polib.pofile(written).metadata_is_fuzzy
+    untouched = translated(tmp_path, DOUBTED)
+    assert (untouched["lines"], untouched["written"]) == ([], DOUBTED)
+
+
 def test_a_file_without_anything_to_translate_comes_back_as_it_is(tmp_path: Path) -> None:
     full = 'msgid "a"\r\nmsgstr "b"\r\n'
     answer = translated(tmp_path, full)

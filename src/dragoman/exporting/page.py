@@ -22,10 +22,10 @@ from dragoman.system.pages import content_policy, fill, labels, script_json, sta
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.version import __version__
-from dragoman.web import engine_script
+from dragoman.web import client_script, engine_script
 
 PACKAGE = "dragoman.exporting"
-SCRIPTS = ("dom.js", "client.js", "po.js", "documents.js", "output.js", "facts.js", "main.js")
+SCRIPTS = ("dom.js", "browser.js", "po.js", "documents.js", "output.js", "facts.js", "main.js")
 LANGUAGES = ("en", "ko")
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' "
@@ -68,7 +68,8 @@ def render(models: Sequence[PageModel], *, served: bool = False) -> str:
         facts.append(description)
         blocks.append(f'<script type="application/octet-stream" id="weights-{number}">{encoded}</script>\n')
     engine = engine_script()
-    style, script = static(PACKAGE, "web/style.css"), "\n".join(static(PACKAGE, f"web/{name}") for name in SCRIPTS)
+    style = static(PACKAGE, "web/style.css")
+    script = "\n".join([client_script(), *(static(PACKAGE, f"web/{name}") for name in SCRIPTS)])
     title = " · ".join(dict.fromkeys(pair for model in facts for pair in _arrows(model)))
     return fill(
         static(PACKAGE, "web/template.html"),

@@ -35,6 +35,8 @@ class BundleInspection(Inspection):
     """The language tokens of source and target."""
     run: Path | None = None
     """The folder of the run that the model is from, if it has snapshots for the film of the page."""
+    why_recorded: str = ""
+    """Why the page does not run the model, if it says so."""
 
     @classmethod
     def of(
@@ -77,6 +79,8 @@ class BundleInspection(Inspection):
         facts, maps = analyse(self, checkpoints)
         if self.run:
             facts["film"] = rounded(film(self.run, self, self.options, self.marks, FILM_BYTES // sentences))
+        if not live:
+            facts["why_recorded"] = self.why_recorded
         return gather(
             self,
             name=self.name,

@@ -10,7 +10,7 @@ import html
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -23,7 +23,7 @@ from dragoman.inspection.lens import logit_lens, norm_statistics
 from dragoman.inspection.payload import Facts, Payload, rounded
 from dragoman.model.parts.norm import EPSILON
 from dragoman.system.pages import fill, labels, script_json, static
-from dragoman.web import engine_script
+from dragoman.web import client_script, engine_script
 
 SCRIPTS = (
     "arrays.js",
@@ -72,7 +72,7 @@ class LiveModel:
 
     facts: Mapping[str, Any]
     """What the engine knows of the model (`exporting.page.embedded`); `pair` is the number of the direction."""
-    weights: str
+    weights: bytes
     """As base64."""
 
 
@@ -96,6 +96,7 @@ def render(payloads: Sequence[Payload], live: LiveModel | None = None) -> str:
     """The whole page, of one sentence or more."""
     facts, parts = payloads[0].facts, _static()
     model = facts["model"]["name"]
+    weights = f'<script type="application/octet-stream" id="weights">{live.weights.decode()}</script>\n' if live else ""
     values = {
         "policy": _policy(live),
         "title": html.escape(f"{facts['source'][:80]} · {model}", quote=True),
@@ -104,10 +105,16 @@ def render(payloads: Sequence[Payload], live: LiveModel | None = None) -> str:
         "texts": script_json(_texts()),
         "blob": " ".join(base64.b64encode(payload.blob).decode("ascii") for payload in payloads),
         "engine": _engine(live) if live else "",
-        "script": "\n".join(parts[script] for script in SCRIPTS),
-        "weights": f'<script type="application/octet-stream" id="weights">{live.weights}</script>\n' if live else "",
+        "script": "\n".join([*([client_script()] if live else []), *(parts[script] for script in SCRIPTS)]),
+        "weights": weights,
     }
     return fill(parts["template.html"], values)
+
+
+def render_parts(payloads: Sequence[Payload], live: LiveModel) -> tuple[bytes, bytes, bytes]:
+    """What `render` returns in UTF-8: before the weights, `live.weights` itself, not copied, and behind them."""
+    before, mark, behind = render(payloads, replace(live, weights=b"")).rpartition('id="weights">')
+    return (before + mark).encode(), live.weights, behind.encode()
 
 
 def _policy(live: LiveModel | None) -> str:

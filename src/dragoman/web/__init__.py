@@ -1,8 +1,8 @@
 """The engine in JavaScript that runs in a page: translation without a network, a service or an installation.
 
 `engine/` has modules that share one scope, in the order of `SCRIPTS`; they need no DOM. `look/` watches and changes
-them from outside. `kernels.c` is compiled to WebAssembly by `make kernels`, and what came of it is checked in as
-`kernels.wasm`.
+them from outside, and `client.js` is the side of a page that asks them. `kernels.c` is compiled to WebAssembly by
+`make kernels`, and what came of it is checked in as `kernels.wasm`.
 """
 
 import base64
@@ -40,3 +40,8 @@ def engine_script(*, watched: bool = False) -> str:
     names = [f"engine/{name}" for name in SCRIPTS] + [f"look/{name}" for name in LOOK if watched]
     scripts = [static(PACKAGE, name).replace('"use strict";\n', "", 1) for name in names]
     return "\n".join(['"use strict";', *scripts, f'const KERNELS = "{code}";\n'])
+
+
+def client_script() -> str:
+    """What a page asks the engine with; the engine's script is its element `engine`."""
+    return static(PACKAGE, "client.js")

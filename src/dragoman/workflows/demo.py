@@ -11,12 +11,13 @@ from pathlib import Path
 from dragoman.config.file import load_config
 from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError
+from dragoman.installed.opening import open_model
 from dragoman.system.files import storage_error, write_text_atomically
 from dragoman.system.pages import refuse_other_file
 from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 from dragoman.workflows.listener import Listener, Listeners
-from dragoman.workflows.models.look import inspect
+from dragoman.workflows.models.look import inspect, live_model
 from dragoman.workflows.train.train import train
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
@@ -100,13 +101,15 @@ def run_demo(folder: Path, minutes: float, listeners: Iterable[Listener] = ()) -
 
 
 def write_page(folder: Path) -> Path:
-    """Write the page of `dragoman look` for the demo's model and SENTENCE, with the film of its training.
+    """Write the page of `dragoman look` with the demo's model in it, SENTENCE, and the film of its training.
 
     Raises ConfigError for a file of this name that no demo wrote.
     """
     page = folder / "look.html"
     refuse_other_file(page, "choose another folder with --output")
-    inspect(folder / "runs" / "demo" / "model", SENTENCE).to_html(page)
+    bundle = open_model(folder / "runs" / "demo" / "model")
+    inspection = inspect(bundle, SENTENCE)
+    inspection.to_html(page, live=live_model(bundle, inspection))
     return page
 
 

@@ -1,5 +1,6 @@
 """`/v1/inspect`: what `look` shows, over HTTP, one sentence at a time; an export with the weights it computes with."""
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,6 +72,29 @@ def test_the_page_is_one_file_that_may_load_nothing(looking):
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'unsafe-inline'")
     assert policy.endswith("sandbox allow-scripts")
+
+
+def test_the_page_runs_the_model_and_has_no_film(looking, monkeypatch):
+    monkeypatch.setattr("dragoman.inspection.inspect.run_of", lambda folder, tokenizer: folder)
+    monkeypatch.setattr("dragoman.inspection.inspect.film", None)  # it would be computed for each request
+    first, second = (looking.get("/v1/inspect/page", params={"text": text, **PAIR}) for text in ("red dog", "big cat"))
+    for answer in (first, second):
+        assert answer.status_code == 200, answer.text
+        assert int(answer.headers["content-length"]) == len(answer.content)
+        assert "'wasm-unsafe-eval'" in answer.headers["content-security-policy"]
+        assert "worker-src blob:" in answer.headers["content-security-policy"]
+        assert answer.text.endswith("</script>\n</body>\n</html>\n")
+    assert first.text.split('id="weights">')[-1] == second.text.split('id="weights">')[-1]
+    assert looking.post("/v1/inspect", json={"text": "red dog", **PAIR}).json()["why_recorded"] is None
+
+
+def test_a_model_that_no_page_can_run_has_recorded_views_and_says_so(looking, monkeypatch):
+    monkeypatch.setattr("dragoman.workflows.models.look.LARGEST", 1000)
+    page = looking.get("/v1/inspect/page", params={"text": "red dog", **PAIR}).text
+    assert 'id="weights"' not in page
+    why = looking.post("/v1/inspect", json={"text": "red dog", **PAIR}).json()["why_recorded"]
+    assert re.match(r"toy: its weights are \d+ MB, and a page holds 0 MB", why)
+    assert why in page
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,8 @@ def _write_page(
     from dragoman.inspection.inspect import write_page
     from dragoman.training.resume.snapshots import snapshots
 
-    live = None if options.static else _live_model(bundle, inspections[0])
+    live, why = (None, "") if options.static else _live_model(bundle, inspections[0])
+    inspections = [replace(inspection, why_recorded=why) for inspection in inspections]
     if options.run and snapshots(options.run):
         write_page(html, [replace(inspections[0], run=options.run)], layers=layers, live=live)
     elif options.run:
@@ -224,15 +225,15 @@ def _write_page(
     say(f"{html}: {html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
 
 
-def _live_model(bundle: "Bundle", inspection: "BundleInspection") -> "LiveModel | None":
-    """The model for the page; None, after a message, where a page cannot have it."""
+def _live_model(bundle: "Bundle", inspection: "BundleInspection") -> tuple["LiveModel | None", str]:
+    """The model for the page; where a page cannot have it, None and the reason, after a message."""
     from dragoman.workflows.models.look import live_model
 
     try:
-        return live_model(bundle, inspection)
+        return live_model(bundle, inspection), ""
     except (ConfigError, ModelError) as error:
         say(f"dragoman: the page has recorded values only, and nothing can be typed there: {error}", style="yellow")
-        return None
+        return None, str(error)
 
 
 def _open_page(

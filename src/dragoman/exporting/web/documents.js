@@ -67,3 +67,9 @@ function download(name, content) {
   element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
+
+// Terms that are typed in, one a line: "source = translation", also with a tab or an arrow.
+function termsOf(content) {
+  const lines = content.split("\n").map((line) => line.split(/\t|=|→/).map((side) => side.trim()));
+  return lines.filter(([source, target]) => source && target).map(([source, target]) => [source, target]);
+}

@@ -45,3 +45,14 @@ function showCards() {
   cards.forEach((card, number) => card.lastChild.setAttribute("aria-label", page.facts.models[number].name));
   byId("cards").replaceChildren(...cards, element("p", { textContent: text("made_by", page.facts) }));
 }
+
+// A list of [value, text], of which `chosen` is chosen.
+function fillList(list, options, chosen) {
+  list.replaceChildren(...options.map(([value, textContent]) => element("option", { value, textContent })));
+  list.value = chosen;
+}
+
+function fillBeam(usual) {
+  const widths = [...new Set([1, 2, 4, 8, usual])].sort((a, b) => a - b);
+  fillList(byId("beam"), widths.map((width) => [width, width]), usual);
+}

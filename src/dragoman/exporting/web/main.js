@@ -3,10 +3,14 @@
 
 // How long typing pauses before a translation begins, in milliseconds.
 const PAUSE = 120;
+// How long an engine may answer nothing before another is started.
+const SILENCE = 4000;
 
 class Page {
   constructor() {
-    this.client = new Client();
+    this.client = new Client((which) => {
+      return { facts: page.facts.models[which], base64: byId(`weights-${which}`)?.textContent ?? "" };
+    }, SILENCE);
     const alternatives = (sentence, before) => this._ask({ kind: "alternatives", sentence, before, count: 6 });
     this.output = new Output(alternatives, () => this._notes());
     this.directions = page.facts.models.flatMap((model, which) =>
@@ -14,10 +18,20 @@ class Page {
     );
     this.current = 0;
     this.status = ["preparing"];
+    this._restore();
     this._listen();
-    this._fillBeam();
     this.refresh();
     this._prepare();
+  }
+
+  // What was in the boxes when the device put an end to this tab.
+  _restore() {
+    const { direction, source = "", terms = "", beam } = storedDraft() ?? {};
+    if (this.directions[direction]) this.current = direction;
+    byId("source").value = source;
+    byId("terms").value = terms;
+    fillBeam(page.facts.models[this.direction.which].decode.beam);
+    if (byId("beam").querySelector(`[value="${Number(beam)}"]`)) byId("beam").value = beam;
   }
 
   get direction() {
@@ -28,9 +42,7 @@ class Page {
   refresh() {
     showTexts();
     const names = this.directions.map(({ languages }) => languages.map(languageName));
-    const options = names.map(([from, to], value) => element("option", { value, textContent: `${from} → ${to}` }));
-    byId("direction").replaceChildren(...options);
-    byId("direction").value = this.current;
+    fillList(byId("direction"), names.map((pair, value) => [value, pair.join(" → ")]), this.current);
     [byId("source-name").textContent, byId("target-name").textContent] = names[this.current];
     byId("source").lang = this.direction.languages[0];
     byId("swap").hidden = this._opposite() < 0;
@@ -70,20 +82,17 @@ class Page {
       prefer("theme", THEMES[(THEMES.indexOf(page.theme) + 1) % THEMES.length]);
       showTexts();
     });
-    // On paper the whole source is seen.
-    const { style } = byId("source");
-    addEventListener("beforeprint", () => (style.height = `${byId("source").scrollHeight + 4}px`));
-    addEventListener("afterprint", () => (style.height = ""));
+    printWhole(byId("source"));
     document.addEventListener("visibilitychange", () => document.hidden || this.client.revive());
-    const isFile = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
-    addEventListener("dragover", (event) => isFile(event) && (event.preventDefault(), (byId("drop").hidden = false)));
-    addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || (byId("drop").hidden = true));
-    addEventListener("drop", (event) => {
-      byId("drop").hidden = true;
-      if (!isFile(event)) return;
-      event.preventDefault();
+    storeDraft(() => ({
+      direction: this.current,
+      source: this.document ? "" : byId("source").value,
+      terms: byId("terms").value,
+      beam: byId("beam").value,
+    }));
+    acceptFiles(byId("drop"), (file) => {
       byId("again").checked = false;
-      this._open(event.dataTransfer.files[0]);
+      this._open(file);
     });
   }
 
@@ -98,7 +107,7 @@ class Page {
       return this._say(damaged ? "damaged" : "failed", { reason: message.split("\n")[0], expected });
     }
     const slow = page.facts.models[which].arithmetic === "javascript" ? "ready_slow" : "ready";
-    this._say(this.client.inPage ? "ready_in_page" : slow);
+    this._say(this.client.isInPage ? "ready_in_page" : slow);
     document.documentElement.dataset.ready = "true";
     showCards();
     this.translate();
@@ -148,7 +157,7 @@ class Page {
   }
 
   _request(source, language) {
-    const request = { kind: "translate", text: source, glossary: this._terms(), beam: Number(byId("beam").value) };
+    const request = { kind: "translate", text: source, glossary: termsOf(byId("terms").value), beam: Number(byId("beam").value) };
     const asked = this.client.ask(
       { ...request, which: this.direction.which, pair: this.direction.pair, replaces: "text" },
       ({ done, total, lines }) => {
@@ -171,16 +180,11 @@ class Page {
     this._say("stopped");
   }
 
-  _terms() {
-    const lines = byId("terms").value.split("\n").map((line) => line.split(/\t|=|→/).map((side) => side.trim()));
-    return lines.filter(([source, target]) => source && target).map(([source, target]) => [source, target]);
-  }
-
   _turn(number) {
     this.current = number;
     this.output.show([], this.direction.languages[1]);
     this._forget();
-    this._fillBeam();
+    fillBeam(page.facts.models[this.direction.which].decode.beam);
     this.refresh();
     this._prepare();
   }
@@ -222,29 +226,13 @@ class Page {
   }
 
   async _copy() {
-    const content = this.output.texts.join("\n");
-    try {
-      await navigator.clipboard.writeText(content);
-    } catch {
-      const box = element("textarea", { value: content, className: "hidden" });
-      document.body.append(box);
-      box.select();
-      document.execCommand("copy");
-      box.remove();
-    }
+    await copyText(this.output.texts.join("\n"));
     this._say("copied");
   }
 
   _say(key, values = {}) {
     this.status = [key, values];
     byId("status").textContent = text(key, values);
-  }
-
-  _fillBeam() {
-    const { beam } = page.facts.models[this.direction.which].decode;
-    const widths = [...new Set([1, 2, 4, 8, beam])].sort((a, b) => a - b);
-    byId("beam").replaceChildren(...widths.map((width) => element("option", { value: width, textContent: width })));
-    byId("beam").value = beam;
   }
 }
 
@@ -260,15 +248,3 @@ addEventListener("DOMContentLoaded", () => {
   page.main = new Page();
   install(document.documentElement.dataset.worker);
 });
-
-// Where a server offers the page, the browser stores it: it opens again without a network, and can be installed. Browsers
-// want to read its address in the manifest, which does not know it.
-function install(worker) {
-  if (!worker || !location.protocol.startsWith("http")) return;
-  const link = document.querySelector('link[rel="manifest"]');
-  const [type, facts] = link.href.split(/,(.*)/s);
-  const here = new URL("./", location.href).href;
-  const manifest = { ...JSON.parse(decodeURIComponent(facts)), start_url: here, scope: here };
-  link.href = `${type},${encodeURIComponent(JSON.stringify(manifest))}`;
-  navigator.serviceWorker?.register(worker).catch(() => {});
-}

@@ -115,17 +115,32 @@ function poLines(messages, lines, changed, language) {
     for (let at = start; at < end; at++) {
       result[at] = [lines[at].replace(/charset=[\w.:-]+/, "charset=UTF-8").replace(/"Language:\s*\\n"/, `"Language: ${language}\\n"`)];
     }
+    withoutFuzzy(header.comments, lines, result); // as a template has it
   }
   for (const [{ fields, comments }, { translated, fuzzy }] of changed) {
     const { start, end } = fields.msgstr;
     result[start] = translated.includes("\n") ? ['msgstr ""', ...rowsOf(translated)] : [`msgstr "${escaped(translated)}"`];
     for (let at = start + 1; at < end; at++) result[at] = [];
-    const flags = comments.find((at) => lines[at].trim().startsWith("#,"));
-    if (!fuzzy || (flags !== undefined && /\bfuzzy\b/.test(lines[flags]))) continue;
-    if (flags !== undefined) result[flags] = [lines[flags].replace("#,", "#, fuzzy,")];
+    const flags = comments.filter((at) => lines[at].trim().startsWith("#,"));
+    const doubted = flags.some((at) => /\bfuzzy\b/.test(lines[at]));
+    if (!fuzzy && doubted) withoutFuzzy(comments, lines, result);
+    if (!fuzzy || doubted) continue;
+    if (flags.length) result[flags[0]] = [lines[flags[0]].replace("#,", "#, fuzzy,")];
     else result[(fields.msgctxt ?? fields.msgid).start].unshift("#, fuzzy");
   }
   return result.flat();
+}
+
+// A message that somebody doubted is no longer fuzzy, and what it was guessed from is no use.
+function withoutFuzzy(comments, lines, result) {
+  for (const at of comments) {
+    const line = lines[at].trim();
+    if (line.startsWith("#|")) result[at] = [];
+    if (!line.startsWith("#,")) continue;
+    const flags = line.slice(2).split(",").map((flag) => flag.trim());
+    const others = flags.filter((flag) => flag && flag !== "fuzzy");
+    if (others.length < flags.length) result[at] = others.length ? [`#, ${others.join(", ")}`] : [];
+  }
 }
 
 function rowsOf(translated) {

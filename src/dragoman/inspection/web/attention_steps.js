@@ -45,7 +45,8 @@ function worked(path, head, position) {
     scaled = cell("scaled"),
     weight = weights.values[at * weights.shape[1] + best];
   const pair = [isolated(query), isolated(key)];
-  const replaced = data.surgery && (data.surgery.uniform || data.surgery.heads); // the weights are no softmax
+  // The weights are no softmax, or their exponentials are beyond the numbers of a computer.
+  const replaced = data.surgery?.uniform || data.surgery?.heads || Math.abs(scaled) > LARGEST_EXPONENT;
   const root = data.surgery?.scale === false ? "1" : `√${model.d_k}`;
   return {
     products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,

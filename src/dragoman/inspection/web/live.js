@@ -11,7 +11,7 @@ const isChanged = () => Object.keys(live.surgery).length > 0;
 
 async function startLive() {
   try {
-    live.kernels = await engine.start();
+    live.kernels = await startEngine();
   } catch (error) {
     return report(error.message === "damaged" ? "live.damaged" : "live.failed", { error: error.message });
   }
@@ -25,14 +25,14 @@ async function startLive() {
 // The sentence of this page once more, for what was left out of the file.
 async function recordedPass() {
   const { source, target } = recorded.ids;
-  const answer = await engine.ask({ kind: "inside", pair: engine.facts.pair, source_ids: source, target_ids: target, replaces: "inside" });
+  const answer = await engine.ask({ kind: "inside", pair: modelFacts().pair, source_ids: source, target_ids: target, replaces: "inside" });
   if (!answer) return;
   live.base = answer.arrays;
   if (!live.text && !isChanged()) adopt(recorded, live.base);
 }
 
 const arithmetic = () =>
-  t(live.kernels === "wasm" ? "live.wasm" : "live.plain") + (engine.worker ? "" : `, ${t("live.alone")}`);
+  t(live.kernels === "wasm" ? "live.wasm" : "live.plain") + (engine.isInPage ? `, ${t("live.alone")}` : "");
 
 // Read the sentence that was typed with what is switched, and show it everywhere.
 async function look() {
@@ -48,14 +48,15 @@ async function look() {
   report("live.working");
   const started = performance.now();
   const text = (live.text.trim() || recorded.source).slice(0, MAX_TEXT);
-  const request = { kind: "inside", pair: engine.facts.pair, text, part: live.part, surgery: live.surgery, replaces: "inside" };
+  const request = { kind: "inside", pair: modelFacts().pair, text, part: live.part, surgery: live.surgery, replaces: "inside" };
   try {
     const answer = await engine.ask(request);
     if (!answer || turn !== live.turn) return;
     if (answer.empty) return report("live.nothing");
     const checkpoints = Object.entries(recorded.arrays).filter(([name]) => name.startsWith("checkpoints."));
     adopt({ ...recorded, ...answer.facts, arrays: Object.fromEntries(checkpoints) }, answer.arrays);
-    report("live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
+    const isStrange = answer.facts.unknown > 0.5;
+    report(isStrange ? "live.strange" : "live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
     if (await attribute()) document.documentElement.dataset.looked = ++live.count;
   } catch (error) {
     if (turn === live.turn) report("live.failed", { error: error.message.split("\n")[0] });
@@ -65,6 +66,7 @@ async function look() {
 // Erasure needs a pass for each token of the source, and comes after the rest.
 async function attribute() {
   const answer = await engine.ask({ kind: "erasure", replaces: "inside" });
+  if (answer?.lost) return void look(); // the worker that knew the sentence is gone
   if (!answer || data === recorded) return false;
   Object.assign(data, answer.facts);
   Object.assign(stores.live, answer.arrays);
@@ -78,8 +80,8 @@ function adopt(facts, arrays) {
   const isSame = ["source", "output"].every((side) => String(facts.pieces[side]) === String(data.pieces[side]));
   if (!isSame) lamp.pinned = "";
   setData(facts, arrays);
-  walk.source = Math.min(walk.source, data.pieces.source.length - 1);
-  walk.target = Math.min(walk.target, data.pieces.input.length - 1);
+  placePositions();
+  namedPositions = null;
   Object.assign(beamState, { from: 1, node: 0 });
   if (!isSame && !rival.linked) {
     Object.assign(rival, { before: null, text: "" });
@@ -94,13 +96,17 @@ function adopt(facts, arrays) {
   redrawn();
 }
 
-// Draw the view again at the same place, with the focus where it was.
+// Draw the view again at the same place, with the focus where it was. A step that is read stays where it is, although what
+// is before it changes its height.
 function redrawn() {
   const [x, y] = [window.scrollX, window.scrollY];
+  const top = () => (page.view === "walk" && document.getElementById(`step-${reading.id}`)?.getBoundingClientRect().top) || 0;
+  const before = top();
   const focused = document.activeElement?.id;
   sections();
   show(false);
-  window.scrollTo({ left: x, top: y, behavior: "instant" });
+  const isRead = y > 0 && before && before < innerHeight / 3;
+  window.scrollTo({ left: x, top: isRead ? window.scrollY + top() - before : y, behavior: "instant" });
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
@@ -117,7 +123,10 @@ let partsBox = {};
 // The box and the switches above the views.
 function livePanel() {
   const box = document.getElementById("live");
-  if (!isLive()) return;
+  if (!isLive()) {
+    box.hidden = !recorded.why_recorded;
+    return box.replaceChildren(note(t("live.none", { reason: recorded.why_recorded })));
+  }
   const typed = (event) => {
     live.text = event.target.value;
     live.part = 0;
@@ -171,5 +180,5 @@ if (isLive()) {
   const begin = () => startLive();
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
   else begin();
-  document.addEventListener("visibilitychange", () => document.hidden || engine.revive());
+  document.addEventListener("visibilitychange", () => document.hidden || engine?.revive());
 }

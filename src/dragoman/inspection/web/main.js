@@ -24,7 +24,10 @@ function readHash() {
   page.theme = theme === "dark" || theme === "light" ? theme : "";
   page.words = units === "words";
   page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
-  return isLive() && readLive(operated || "");
+  const differs = isLive() && readLive(operated || "");
+  const isRead = data !== recorded || !(live.text || isChanged());
+  if (isRead && !differs) namedPositions = null;
+  return differs;
 }
 
 // What a view has chosen becomes part of the address, without a step of the browser's history.
@@ -178,6 +181,7 @@ function show(moved) {
 }
 
 function changed() {
+  if ((Number(location.hash.split("/")[3]) || 1) !== sentence && sentences.length > 1) return location.reload();
   const before = { ...page };
   const operated = readHash();
   const focused = document.activeElement && document.activeElement.id;

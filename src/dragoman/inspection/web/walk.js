@@ -3,6 +3,8 @@
 // The step that the address names, as in `…/1-3-2-5-4.self-weights`.
 let walkStep = "";
 const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
+// The positions that the address names, of a sentence that the engine has still to read; null of one that is here.
+let namedPositions = null;
 
 function startWalk() {
   const full = (stack, attention, order) =>
@@ -16,28 +18,36 @@ function startWalk() {
 
 // What is chosen, as in `1-3-2-5-4`: layer of the encoder, of the decoder, head, positions; counted from 1.
 const walkChoice = {
-  write: () => Object.values(walk).map((n) => n + 1).join("-") + (walkStep && `.${walkStep}`),
+  write: () => Object.values({ ...walk, ...namedPositions }).map((n) => n + 1).join("-") + (walkStep && `.${walkStep}`),
   read(text) {
     const [choice, step = ""] = text.split(".");
     const numbers = choice.split("-").map((n) => Number(n) - 1);
-    const limits = [
-      model.encoder_layers,
-      model.decoder_layers,
-      model.heads,
-      data.pieces.source.length,
-      data.pieces.input.length,
-    ];
-    const valid = numbers.length === limits.length && limits.every((limit, i) => numbers[i] >= 0 && numbers[i] < limit);
-    if (valid) Object.keys(walk).forEach((key, i) => (walk[key] = numbers[i]));
+    const limits = [model.encoder_layers, model.decoder_layers, model.heads, Infinity, Infinity];
+    const isIndex = (n, i) => Number.isInteger(n) && n >= 0 && n < limits[i];
+    const valid = numbers.length === limits.length && numbers.every(isIndex);
+    if (valid) {
+      const [encoder, decoder, head, source, target] = numbers;
+      Object.assign(walk, { encoder, decoder, head });
+      namedPositions = { source, target };
+      placePositions();
+    }
     walkStep = valid && /^[\w-]+$/.test(step) ? step : "";
     return valid;
   },
 };
 
+// Positions of the sentence that is shown: the named ones, as far as it has them.
+function placePositions() {
+  const { source, target } = { ...walk, ...namedPositions };
+  walk.source = Math.min(source, data.pieces.source.length - 1);
+  walk.target = Math.min(target, data.pieces.input.length - 1);
+}
+
 function walkView() {
   const list = part(() => Object.entries(walkSteps(walk)).map(([name, steps]) => group(name, steps)));
   const change = (key) => (value) => {
     walk[key] = value;
+    if (key === "source" || key === "target") namedPositions = null;
     list.redraw();
     chose();
   };

@@ -1,12 +1,12 @@
 """Look inside a model that is served, `/v1/inspect`: what it computed for a sentence, as JSON or as a page."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, StreamingResponse
 
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import takes
@@ -18,11 +18,14 @@ from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import TextRequest, choose
 from dragoman.text.words.normalise import is_text
 
-# The page is one file, with its scripts and styles inside; it may load nothing and ask nothing.
+# The page is one file, with its scripts and styles inside, and runs its model in a worker; it may load nothing and ask
+# nothing.
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
+    "worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 )
+# The weights of a page are sent in parts of this many bytes, so that readers who are slow share one copy of them.
+PART = 1 << 18
 
 router = APIRouter(prefix="/v1/inspect", tags=["native"])
 
@@ -70,6 +73,8 @@ class InspectAnswer(BaseModel):
     cross_attention: list[list[list[float]]]
     """By layers of the decoder: from each piece of `output` to each of `source`, the mean of the heads."""
     model: str
+    why_recorded: str | None
+    """Why the page of this model has recorded values only; none: the page runs the model."""
 
 
 @router.post("", openapi_extra=takes(InspectBody))
@@ -81,7 +86,7 @@ async def inspect(call: Call) -> InspectAnswer:
     return InspectAnswer.model_validate({**summary, "model": model.name})
 
 
-@router.get("/page", response_class=HTMLResponse)
+@router.get("/page", response_class=HTMLResponse, response_model=None)
 async def page(
     call: Call,
     text: Annotated[str, Query(description="One line of up to 100 tokens")],
@@ -89,12 +94,23 @@ async def page(
     source: Annotated[str | None, Query(description="Source language, BCP-47")] = None,
     target: Annotated[str | None, Query(description="Target language, BCP-47")] = None,
     model: Annotated[str | None, Query(description="Name of a model")] = None,
-) -> HTMLResponse:
-    """What the model computed for a sentence, as the page with every quantity that `dragoman look --html` writes."""
+) -> StreamingResponse:
+    """What the model computed for a sentence, as the page with every quantity that `dragoman look --html` writes.
+
+    The page runs the model, so that a reader can type another sentence there, where a page can; it says where not. It
+    has no film of the training.
+    """
     body = InspectBody(text=text, translation=translation, source=source, target=target, model=model)
     async with _counted(call, body) as (chosen, pair):
-        content = await call.run(call.service.looking.page, chosen, pair, text, translation or None)
-        return HTMLResponse(content, headers={"Content-Security-Policy": POLICY})
+        parts = await call.run(call.service.looking.page, chosen, pair, text, translation or None)
+    headers = {"Content-Security-Policy": POLICY, "Content-Length": str(sum(map(len, parts)))}
+    return StreamingResponse(_sliced(parts), media_type="text/html", headers=headers)
+
+
+async def _sliced(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for part in parts:
+        for begin in range(0, len(part), PART):
+            yield part[begin : begin + PART]
 
 
 @asynccontextmanager

@@ -1,12 +1,17 @@
-// What the model computed for a sentence: each piece with its probability, attention, and the hypotheses of the search.
+// What the model computed for a sentence: the page of `look`, in which the model runs; where the reader has no such page,
+// each piece with its probability, attention, and the hypotheses of the search.
 
-import { call } from "./api.js";
+import { call, download, persistently } from "./api.js";
 import { byId, el, has, say, store, t } from "./dom.js";
 import { choice } from "./languages.js";
 import { current } from "./text.js";
 
+const root = document.documentElement;
 const view = byId("view-look");
+const head = el("div");
 const result = el("div.looked", { "aria-live": "polite" });
+// A frame that is moved in the document is loaded again: it stays where it is, and what is around it is replaced.
+const stage = el("div.stage");
 const field = el("input", { id: "look-text", maxlength: "500", required: true });
 let found = null;
 let layer = 0;
@@ -53,20 +58,53 @@ const hypotheses = () =>
 
 const scrolled = (key, child) => el("div.wide", { tabindex: "0", role: "region", "aria-label": t(key) }, child);
 
-// The page with every quantity needs no key: a link cannot carry one.
-function everything() {
-  if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return null;
-  const query = new URLSearchParams({ text: found.source, model: found.model });
-  return el("p", {}, el("a", { href: `v1/inspect/page?${query}`, target: "_blank", rel: "noopener" }, t("everything")));
+const pageOf = (asked) => `v1/inspect/page?${new URLSearchParams(asked)}`;
+
+// The page in a frame, which its policy keeps from everything else. A link cannot carry a key: who has one fetches a file.
+function showPage() {
+  stage.replaceChildren();
+  if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return;
+  stage.append(el("iframe", { src: addressOf(found.asked) }));
+}
+
+const addressOf = (asked) => `${pageOf(asked)}#${root.lang}/walk/${root.dataset.theme ?? ""}`;
+
+// What is between the translation and the page, in the language of the reader.
+function aboutPage() {
+  const frame = stage.querySelector("iframe");
+  if (frame) frame.title = t("look_frame");
+  if (!frame) return [...tables(), has("/v1/inspect/page") && el("p", {}, el("button", { onclick: fetchPage }, t("look_file")))];
+  return [
+    el("details", {}, el("summary", {}, t("look_tables")), tables()),
+    found.why_recorded && el("p.warning", {}, t("look_recorded", { why: found.why_recorded })),
+    el("p", {}, el("a", { href: addressOf(found.asked), target: "_blank", rel: "noopener" }, t("everything"))),
+  ];
+}
+
+async function fetchPage({ currentTarget: button }) {
+  button.disabled = true;
+  const answer = await persistently(() => download(pageOf(found.asked)));
+  button.disabled = false;
+  if (!answer) return;
+  const address = URL.createObjectURL(await answer.blob());
+  el("a", { href: address, download: "look.html" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+function tables() {
+  const seen = found.cross_attention.length ? [el("h2", {}, t("attention")), layers(), scrolled("attention", attention())] : [];
+  return [...seen, el("h2", {}, t("steps")), scrolled("steps", steps()),
+    ...(found.hypotheses.length ? [el("h2", {}, t("hypotheses")), hypotheses()] : [])];
 }
 
 function draw() {
   if (!found) return;
   layer = Math.max(0, Math.min(layer, found.cross_attention.length - 1));
-  const seen = found.cross_attention.length ? [el("h2", {}, t("attention")), layers(), scrolled("attention", attention())] : [];
   result.replaceChildren(
-    el("p.translation", {}, found.translation), el("p.soft", {}, `${t("model", { model: found.model })} · log P ${found.log_prob.toFixed(2)}`),
-    ...seen, el("h2", {}, t("steps")), scrolled("steps", steps()), ...(found.hypotheses.length ? [el("h2", {}, t("hypotheses")), hypotheses()] : []), everything() ?? "",
+    ...[
+      el("p.translation", {}, found.translation), el("p.soft", {}, `${t("model", { model: found.model })} · log P ${found.log_prob.toFixed(2)}`),
+      ...aboutPage(),
+    ].filter(Boolean),
   );
 }
 
@@ -77,10 +115,14 @@ async function look(event) {
   result.replaceChildren(el("p.soft", {}, t("searching")));
   try {
     const source = choice.source === "auto" ? {} : { source: choice.source };
-    found = await call("v1/inspect", { body: { text, target: choice.target, ...source } });
+    const asked = { text, target: choice.target, ...source };
+    const answer = await call("v1/inspect", { body: asked });
+    found = { ...answer, asked: { ...asked, model: answer.model } };
+    showPage();
     draw();
   } catch (error) {
     found = null;
+    stage.replaceChildren();
     result.replaceChildren(el("p.warning", {}, error.message));
   }
 }
@@ -90,12 +132,13 @@ function write() {
   field.placeholder = t("look_hint");
   const form = el("form.row", { onsubmit: look }, el("label.hidden", { for: "look-text" }, t("look_hint")), field,
     el("button.main", { type: "submit" }, t("look_button")));
-  view.replaceChildren(el("h1", {}, t("tab_look")), el("p.soft", {}, t("look_text")), form, result);
+  head.replaceChildren(el("h1", {}, t("tab_look")), el("p.soft", {}, t("look_text")), form);
   draw();
 }
 
 export function startLook() {
   if (!has("/v1/inspect")) return;
+  view.replaceChildren(head, result, stage);
   view.addEventListener("open", () => {
     const line = current()?.lines.find((one) => one);
     write();

@@ -7,6 +7,7 @@ class Engine {
   constructor(post) {
     this.post = post;
     this.models = [];
+    this.loading = new Map();
     this.latest = new Map();
     this.stopped = new Set();
   }
@@ -17,7 +18,9 @@ class Engine {
     if (request.replaces) this.latest.set(request.replaces, id);
     const isStale = () => this.stopped.has(id) || (request.replaces && this.latest.get(request.replaces) !== id);
     try {
-      const value = await this[`_${kind}`](request, isStale);
+      // A page that has started another worker asks it for everything at once: the model comes first.
+      if (kind !== "load" && kind !== "ping") await this.loading.get(request.which ?? 0);
+      const value = isStale() ? null : await this[`_${kind}`](request, isStale);
       if (!isStale()) this.post({ id, value });
       else this.post({ id, stale: true });
     } catch (error) {
@@ -26,7 +29,13 @@ class Engine {
   }
 
   // Make a model ready to translate; the answer names its arithmetic.
-  async _load({ which, facts, base64, plain }) {
+  _load(request) {
+    const loading = this._loaded(request);
+    this.loading.set(request.which, loading);
+    return loading;
+  }
+
+  async _loaded({ which, facts, base64, plain }) {
     const bytes = bytesOf(base64, facts.bytes, facts.checksum);
     const kernels = plain ? new PlainKernels() : await fastest(facts.bytes);
     this.models[which] = directionsOf(facts, bytes, kernels);

@@ -43,8 +43,9 @@ function aligning(heads, arrays) {
 }
 
 // log P(token | source) − log P(token | source without token s), of the sentence that was looked into last; null where
-// that would take too long.
+// that would take too long, `lost` in a worker that has not looked into any.
 Engine.prototype._erasure = async function (_request, isStale) {
+  if (!this.pass) return { lost: true };
   const { source, inputs, outputs, network, arrays } = this.pass;
   const [rows, columns] = [outputs.length, source.length];
   if (Math.max(rows, columns) * (rows + columns) > MAX_POSITIONS) return { facts: {}, arrays: {} };

@@ -52,10 +52,20 @@ def live_model(bundle: Bundle, inspection: BundleInspection) -> LiveModel:
     `bundle` is that which was opened, not the one with dequantised weights. Raises ConfigError for a model that is too
     large for a page, ModelError for one that no page can run.
     """
-    languages = [(pair.source, pair.target or "und") for pair in bundle.config.project.all_pairs]
+    return searching_as(packed(bundle), inspection)
+
+
+def packed(bundle: Bundle) -> LiveModel:
+    """The model as a page has it, before a direction and a search are chosen. Raises as `live_model` does."""
     facts, weights = embedded(page_model(bundle), LARGEST)
-    facts["decode"] |= {key: getattr(inspection.options, key) for key in SEARCH}
-    return LiveModel(facts | {"pair": languages.index(inspection.languages)}, weights)
+    return LiveModel(facts, weights.encode("ascii"))
+
+
+def searching_as(model: LiveModel, inspection: BundleInspection) -> LiveModel:
+    """A packed model in the direction of `inspection`, and with its options of the search."""
+    languages = [(source, target or "und") for source, target in (pair["languages"] for pair in model.facts["pairs"])]
+    decode = model.facts["decode"] | {key: getattr(inspection.options, key) for key in SEARCH}
+    return LiveModel({**model.facts, "decode": decode, "pair": languages.index(inspection.languages)}, model.weights)
 
 
 def sentences_of(bundle: Bundle, text: str, to: str | None = None) -> list[str]:

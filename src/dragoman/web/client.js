@@ -1,0 +1,96 @@
+// The engine as a page sees it: in a worker made of the script `engine`, or in the page itself where there is none. A
+// device may end a worker while the page sleeps: what was not answered is asked of another one.
+"use strict";
+
+class Client {
+  // `modelOf(which)`: {facts, base64} of a model. A worker that answers nothing for `silence` milliseconds is taken for
+  // dead; one that computes listens now and then.
+  constructor(modelOf, silence) {
+    Object.assign(this, { modelOf, silence, waiting: new Map(), loaded: new Map(), next: 1, reviving: false });
+    this._start();
+  }
+
+  get isInPage() {
+    return !this.worker;
+  }
+
+  // Load a model once; the answer is the name of its arithmetic. Fails with "damaged" for weights that were cut.
+  load(which) {
+    if (!this.loaded.has(which)) this.loaded.set(which, this.ask({ kind: "load", which }));
+    return this.loaded.get(which);
+  }
+
+  // The answer to a request; `progress` receives what is reported before it. That to a stale request is null.
+  ask(request, progress) {
+    const whole = { id: this.next++, ...request };
+    const answer = new Promise((resolve, reject) => {
+      this.waiting.set(whole.id, { request: whole, resolve, reject, progress });
+    });
+    this._send(whole);
+    return Object.assign(answer, { id: whole.id });
+  }
+
+  // Give a request up: its answer is null.
+  stop(id) {
+    this._send({ kind: "stop", which: id });
+    this._receive({ id, stale: true });
+  }
+
+  // Start another worker where the one there answers nothing.
+  async revive() {
+    const { worker } = this;
+    if (!worker || this.reviving) return;
+    this.reviving = true;
+    const silent = new Promise((resolve) => setTimeout(resolve, this.silence, false));
+    const isAlive = await Promise.race([this.ask({ kind: "ping" }), silent]);
+    this.reviving = false;
+    if (isAlive || this.worker !== worker) return;
+    worker.terminate();
+    this._start();
+    this._askAgain();
+  }
+
+  _start() {
+    try {
+      const code = new Blob([document.getElementById("engine").textContent], { type: "text/javascript" });
+      this.worker = new Worker(URL.createObjectURL(code));
+      this.worker.onmessage = ({ data }) => this._receive(data);
+      this.worker.onerror = () => this._withoutWorker();
+    } catch {
+      this._withoutWorker();
+    }
+  }
+
+  _withoutWorker() {
+    this.worker?.terminate();
+    this.worker = null;
+    this.engine = new Engine((answer) => this._receive(answer));
+    this._askAgain();
+  }
+
+  // What was asked for and not answered yet is asked again, of an engine that has to load its models first.
+  _askAgain() {
+    const requests = [...this.waiting.values()].map(({ request }) => request);
+    const isAwaited = (which) => requests.some((request) => request.kind === "load" && request.which === which);
+    const lost = [...this.loaded.keys()].filter((which) => !isAwaited(which));
+    const loads = lost.map((which) => ({ id: this.next++, kind: "load", which }));
+    for (const request of [...loads, ...requests]) this._send(request);
+  }
+
+  _send(request) {
+    const isLoad = request.kind === "load";
+    const plain = !("WebAssembly" in window);
+    const whole = isLoad ? { ...request, ...this.modelOf(request.which), plain } : request;
+    if (this.worker) this.worker.postMessage(whole);
+    else this.engine.receive(whole);
+  }
+
+  _receive({ id, value, error, stale, progress }) {
+    const request = this.waiting.get(id);
+    if (!request) return;
+    if (progress) return void request.progress?.(progress);
+    this.waiting.delete(id);
+    if (error) request.reject(new Error(error));
+    else request.resolve(stale ? null : value);
+  }
+}
