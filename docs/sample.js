@@ -38,8 +38,8 @@
     const step = location.hash.slice(1).split("/")[6];
     const place = step && document.getElementById(`step-${step}`);
     if (!place) return;
+    window.dragoman.leadTo(place.id); // on a telephone only the step that is read is shown
     place.scrollIntoView({ behavior: "instant" });
-    place.focus({ preventScroll: true });
   }
 
   new MutationObserver(write).observe(main, { childList: true, subtree: true });

@@ -205,7 +205,7 @@ livePanel();
 sections();
 show(false);
 if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
-window.dragoman.draw = draw;
+Object.assign(window.dragoman, { draw, leadTo });
 startLight();
 startSteps();
 document.documentElement.dataset.ready = "";
