@@ -334,6 +334,9 @@ def test_the_site_holds_every_page_each_in_its_language(site: Path) -> None:
         contents = page.select_one(".sidebar-tree")
         assert contents is not None
         assert ("마스크" in contents.text, "Masks" in contents.text) == (korean, not korean), place
+        words = [str(tag["aria-label"]) for tag in page.select("[aria-label]") if tag.find_parent("article") is None]
+        words += [tag.get_text() for tag in page.select(".toc-title, .back-to-top, .skip-to-content")]
+        assert all(bool(re.search("[가-힣]", word)) == korean for word in words), (place, words)
 
 
 @pytest.mark.slow
@@ -381,8 +384,8 @@ def test_formulas_figures_and_answers_of_the_course_are_on_its_built_pages(site:
                     other = (site / folder / (target or Path(name).with_suffix(".html"))).resolve()
                     assert other.is_file(), (name, target)
                     assert not anchor or "look.html" in target or anchor in ids_of(other), (name, target, anchor)
-        assert counts["svg"] >= 40
-        assert counts["math"] >= 150
+        assert counts["svg"] >= 35
+        assert counts["math"] >= 140
         assert counts["details"] >= 70
         assert counts["a.step"] >= 22
 
