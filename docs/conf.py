@@ -62,6 +62,29 @@ def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any],
     context["furo_navigation_tree"] = str(sidebar)
 
 
+# What the theme writes, in Korean.
+THEME_WORDS = {
+    "Toggle site navigation sidebar": "사이트 차례 여닫기",
+    "Toggle table of contents sidebar": "이 글의 차례 여닫기",
+    "Toggle Light / Dark / Auto color theme": "밝게, 어둡게, 시스템에 맞게",
+    "Link to this heading": "이 제목의 주소",
+    "Skip to content": "본문으로",
+    "Back to top": "맨 위로",
+    "On this page": "이 글의 차례",
+    "Search": "검색",
+}
+WRITTEN_BY_THEME = re.compile(f'(?<=[>"])(\\s*)({"|".join(THEME_WORDS)})(?=\\s*[<"])')
+
+
+def translate_theme(app: Sphinx, exception: Exception | None) -> None:
+    """Write the theme's words on Korean pages in Korean."""
+    for path in (Path(app.outdir) / "ko").rglob("*.html"):
+        html = path.read_text(encoding="utf-8")
+        translated = WRITTEN_BY_THEME.sub(lambda match: match[1] + THEME_WORDS[match[2]], html)
+        if translated != html:
+            path.write_text(translated, encoding="utf-8")
+
+
 class PublicNames(SphinxDirective):
     """`.. public-names:: MODULE` documents every name of its `__all__`, from the docstrings."""
 
@@ -173,6 +196,7 @@ def setup(app: Sphinx) -> None:
     """Sphinx's entry point; `one_language` runs after the theme has made the contents."""
     app.connect("doctree-resolved", link_sample)
     app.connect("build-finished", add_files)
+    app.connect("build-finished", translate_theme)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
     app.connect("doctree-resolved", inline_figures)
     app.connect("doctree-resolved", link_translator)

@@ -36,7 +36,7 @@
 
   function open() {
     const step = location.hash.slice(1).split("/")[6];
-    if (step && document.getElementById(`step-${step}`)) window.dragoman.lead(`step-${step}`);
+    if (step && document.getElementById(`step-${step}`)) window.dragoman.leadTo(`step-${step}`);
   }
 
   new MutationObserver(write).observe(main, { childList: true, subtree: true });

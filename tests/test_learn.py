@@ -11,6 +11,7 @@ import sys
 import tempfile
 import tokenize
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -294,6 +295,24 @@ def test_every_page_opens_steps_of_the_sample_page(docs_module: Callable[[str], 
     assert [pair for pair in named if sample.label(pair[1]).startswith("look.html")] == [], "a step without a name"
 
 
+def test_the_map_of_the_concepts_is_what_the_pages_have(docs_module: Callable[[str], ModuleType]) -> None:
+    concepts = docs_module("concepts")
+    rows, thin = concepts.table()
+    assert len(rows) == 55
+    assert len(thin) <= 3
+    pages = {language: concepts.parts(path.parent) for language, path in concepts.PAGES.items()}
+    for names, places in rows:
+        for language, sections in pages.items():
+            named = [sections[page][index] for page, index in places]
+            assert named[0].blocks, f"{names['en']}: no code in {named[0].heading}"
+            assert {part.page for part in named} <= set(PAGES), language
+    for language, path in concepts.PAGES.items():
+        assert path.read_text(encoding="utf-8") == concepts.page(language), "stale; run `python docs/concepts.py`"
+        assert re.findall(r"^\| (\d+) \| \[.*\| 1 \|$", concepts.page(language), re.MULTILINE) == list(
+            map(str, range(1, 18))
+        )
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site without the translator; a warning, as of a broken link, fails it."""
@@ -315,6 +334,9 @@ def test_the_site_holds_every_page_each_in_its_language(site: Path) -> None:
         contents = page.select_one(".sidebar-tree")
         assert contents is not None
         assert ("마스크" in contents.text, "Masks" in contents.text) == (korean, not korean), place
+        words = [str(tag["aria-label"]) for tag in page.select("[aria-label]") if tag.find_parent("article") is None]
+        words += [tag.get_text() for tag in page.select(".toc-title, .back-to-top, .skip-to-content")]
+        assert all(bool(re.search("[가-힣]", word)) == korean for word in words), (place, words)
 
 
 @pytest.mark.slow
@@ -330,17 +352,25 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
         assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
 
 
+@cache
+def ids_of(page: Path) -> set[str]:
+    """The places of a built page that a link may lead to."""
+    return {str(tag["id"]) for tag in BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select("[id]")}
+
+
 @pytest.mark.slow
 def test_formulas_figures_and_answers_of_the_course_are_on_its_built_pages(site: Path) -> None:
     """No formula is left as text, no emphasis as asterisks, and every link has a target."""
     for folder in ("learn", "ko/learn"):
-        counts = {"svg": 0, "math": 0, "details": 0}
+        counts = {"svg": 0, "math": 0, "details": 0, "a.step": 0}
         for name in PAGES:
             source = (DOCS / folder / name).read_text(encoding="utf-8")
             html = BeautifulSoup((site / folder / name).with_suffix(".html").read_text(encoding="utf-8"), "html.parser")
             article = html.find("article")
             assert article is not None
             assert len(article.select("figure.drawing svg")) == source.count("images/learn/"), name
+            assert len(article.select("div.equation math")) == source.count("```math"), name
+            assert article.select("math merror") == [], name
             for tag in counts:
                 counts[tag] += len(article.select("figure.drawing svg" if tag == "svg" else tag))
             for code in article.select("pre, code, math, svg, h1, h2"):
@@ -349,12 +379,15 @@ def test_formulas_figures_and_answers_of_the_course_are_on_its_built_pages(site:
             assert "**" not in text, name
             assert re.findall(r"\$|\\[a-z]+|\w\^\(|[a-zA-Z]_[a-z{(]+", text) == [], name
             for link in article.select("a[href]"):
-                target = str(link["href"]).partition("#")[0]
-                if target and "://" not in target:
-                    assert (site / folder / target).resolve().is_file(), (name, target)
-        assert counts["svg"] >= 20
-        assert counts["math"] >= 40
-        assert counts["details"] >= 60
+                target, _, anchor = str(link["href"]).partition("#")
+                if "://" not in target:
+                    other = (site / folder / (target or Path(name).with_suffix(".html"))).resolve()
+                    assert other.is_file(), (name, target)
+                    assert not anchor or "look.html" in target or anchor in ids_of(other), (name, target, anchor)
+        assert counts["svg"] >= 35
+        assert counts["math"] >= 140
+        assert counts["details"] >= 70
+        assert counts["a.step"] >= 22
 
 
 @pytest.mark.slow
@@ -416,3 +449,25 @@ def test_the_site_has_notebooks_and_a_sample_page_whose_steps_open_and_lead_back
                 assert [href for href in hrefs if Path(href).name.startswith(step.page)], step
                 assert [href for href in hrefs if not (site / href).is_file()] == []
         assert errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "language"), [("learn", "en"), ("ko/learn", "ko")])
+def test_on_a_telephone_a_page_opens_its_step_and_the_step_its_page(
+    folder: str, language: str, site: Path, docs_module: Callable[[str], ModuleType]
+) -> None:
+    """There the walk shows one step at a time: that of the address, not its first."""
+    steps = [step for step in docs_module("sample").STEPS if step.step and step.sentence == 1]
+    assert len(steps) > 10
+    with chromium() as browser:
+        tab = browser.new_page(viewport={"width": 390, "height": 844})
+        for step in (steps[0], steps[3], steps[-1]):
+            name = next(page for page in PAGES if page.startswith(step.page))
+            tab.goto((site / folder / name).with_suffix(".html").as_uri())
+            tab.locator(f'p.course-links a[href$="#{step.address(language)}"]').click()
+            place = tab.locator(f"#step-{step.step}")
+            place.wait_for(state="visible")
+            assert tab.locator("#view-walk .step:visible").count() == 1
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+            place.locator(f".course a[href*='/{Path(name).stem}']").click()
+            tab.wait_for_url(f"**/{folder}/{Path(name).stem}.html")

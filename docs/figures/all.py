@@ -4,14 +4,14 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from figures import attention, layers, positions, search, training
+from figures import attention, heads, layers, positions, search, training
 from figures.draw import Sheet
 
 FOLDER = Path(__file__).parents[1] / "images/learn"
 LABELS = Path(__file__).parent / "labels.toml"
 FIGURES: dict[str, Callable[["Labels"], Sheet]] = {
     function.__name__.replace("_", "-"): function
-    for module in (attention, positions, layers, training, search)
+    for module in (attention, positions, layers, training, search, heads)
     for function in module.FIGURES
 }
 

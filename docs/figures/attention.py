@@ -248,6 +248,31 @@ def heads(t: Any) -> Sheet:
     return sheet
 
 
+def two_heads(t: Any) -> Sheet:
+    """Page 2's weights with one head of width 2, and with two heads of width 1: a line from a query to each key."""
+    q, k, _ = (X @ W[name] for name in "QKV")
+    sheet = Sheet(750, 220)
+    panels = (("one", "a", [0, 1]), ("head 1", "q", [0]), ("head 2", "k", [1]))
+    for panel, (name, kind, columns) in enumerate(panels):
+        x, shares = 16 + 246 * panel, weights(q[:, columns], k[:, columns])
+        sheet.box(x, 12, 226, 196, kind="box")
+        sheet.text(x + 12, 34, t(name), f"b t{kind}")
+        sheet.text(x + 12, 60, t("query"), "soft", 11.5)
+        sheet.text(x + 214, 60, t("key"), "soft", 11.5, "end")
+        for row, word in enumerate(SOURCE):
+            y = 92 + 76 * row
+            sheet.text(x + 12, y + 5, word, "", 12.5)
+            sheet.text(x + 214, y + 5, word, "", 12.5, "end")
+            for column in range(2):
+                share, end = float(shares[row, column]), 92 + 76 * column
+                sheet.weighted_line((x + 82, y), (x + 144, end), f"s{kind}", share)
+                # Of a level line outside of it; of another at the right of its end.
+                level = ((x + 113, y + (18 if row else -8)), "middle")
+                place, anchor = level if row == column else ((x + 134, end + (-13 if column else 24)), "start")
+                sheet.text(*place, number(share, 2), f"b t{kind}", 11.5, anchor)
+    return sheet
+
+
 def three_attentions(t: Any) -> Sheet:
     """Which mask where: Q, K and V of the three attentions in Figure 1 of the paper."""
     sheet = Sheet(740, 300)
@@ -272,5 +297,6 @@ def three_attentions(t: Any) -> Sheet:
 
 
 FIGURES = (
-    bottleneck, attention_steps, qkv_by_hand, dot_product, saturation, masks, mask_and_softmax, heads, three_attentions
+    bottleneck, attention_steps, qkv_by_hand, dot_product, saturation, masks, mask_and_softmax, heads, two_heads,
+    three_attentions,
 )  # fmt: skip

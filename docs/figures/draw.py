@@ -94,6 +94,12 @@ class Sheet:
         """A straight line."""
         self.path(f"M {start[0]:.1f} {start[1]:.1f} L {end[0]:.1f} {end[1]:.1f}", kind)
 
+    def weighted_line(self, start: Point, end: Point, kind: str, share: float) -> None:
+        """A line as thick and as dark as an attention weight is large."""
+        (x1, y1), (x2, y2) = start, end
+        style = f'stroke-width="{0.4 + 5.6 * share:.1f}" stroke-opacity="{0.15 + 0.85 * share:.2f}"'
+        self.parts.append(f'<path class="{kind}" {style} d="M {x1:.1f} {y1:.1f} L {x2:.1f} {y2:.1f}"/>')
+
     def arrow(self, start: Point, end: Point, kind: str = "line", head: float = 5) -> None:
         """A straight line with a head."""
         (x1, y1), (x2, y2) = start, end

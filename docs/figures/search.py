@@ -8,12 +8,12 @@ from figures.draw import Sheet, number
 
 # P(next word | words so far) of the imagined model of page 10.
 NEXT: dict[tuple[str, ...], dict[str, float]] = {
-    (): {"a": 0.6, "the": 0.4},
-    ("a",): {"cat": 0.4, "dog": 0.35, ".": 0.25},
-    ("the",): {"cat": 0.9, ".": 0.1},
-    ("a", "cat"): {".": 1.0},
-    ("a", "dog"): {".": 1.0},
-    ("the", "cat"): {".": 1.0},
+    (): {"나는": 0.6, "저는": 0.4},
+    ("나는",): {"학생입니다": 0.4, "학생이다": 0.35, ".": 0.25},
+    ("저는",): {"학생입니다": 0.9, ".": 0.1},
+    ("나는", "학생입니다"): {".": 1.0},
+    ("나는", "학생이다"): {".": 1.0},
+    ("저는", "학생입니다"): {".": 1.0},
 }
 
 
@@ -22,6 +22,7 @@ def beam(t: Any) -> Sheet:
     sheet = Sheet(740, 320)
     alive: dict[tuple[str, ...], float] = {(): 1.0}
     places: dict[tuple[str, ...], tuple[float, float]] = {(): (60, 160)}
+    halves = (38, 46, 66, 42)  # of the boxes' widths, by depth
     sheet.box(22, 146, 76, 28, "BOS", "box", 13)
     rows = {1: (90, 230), 2: (44, 104, 152, 216, 276), 3: (44, 216)}
     for depth in (1, 2, 3):
@@ -31,11 +32,11 @@ def beam(t: Any) -> Sheet:
             x = 60 + 190 * depth
             places[prefix] = (x, y)
             kept = prefix in best
-            x0, y0 = places[prefix[:-1]]
-            sheet.arrow((x0 + 42, y0), (x - 46, y), "curve sq" if kept else "thin")
-            sheet.box(x - 42, y - 16, 84, 32, kind="cell page")
+            half, (x0, y0) = halves[depth], places[prefix[:-1]]
+            sheet.arrow((x0 + halves[depth - 1] + 2, y0), (x - half - 4, y), "curve sq" if kept else "thin")
+            sheet.box(x - half, y - 16, 2 * half, 32, kind="cell page")
             if kept:
-                sheet.box(x - 42, y - 16, 84, 32, kind="fq", opacity=0.22)
+                sheet.box(x - half, y - 16, 2 * half, 32, kind="fq", opacity=0.22)
             sheet.text(x, y + 5, f"{prefix[-1]}  {number(longer[prefix], 2)}", "b" if kept else "soft", 13, "middle")
         alive = {prefix: longer[prefix] for prefix in best if prefix[-1] != "."}
     sheet.text(674, 49, t("greedy"), "tk b", 12.5)

@@ -225,7 +225,7 @@ stage();
 sections();
 show(false);
 if (page.view === "walk" && walkStep) leadTo(`step-${walkStep}`);
-Object.assign(window.dragoman, { draw, lead: leadTo });
+Object.assign(window.dragoman, { draw, leadTo });
 startLight();
 startSteps();
 document.documentElement.dataset.ready = "";
