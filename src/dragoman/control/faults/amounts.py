@@ -12,12 +12,17 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from dragoman.text.words.number_words import (
+    AFTER_MONTH,
     AFTERNOON,
     AMBIGUOUS,
     HALF,
     LANGUAGES,
+    LONGEST_MONTH,
     NEGATIVE,
     QUARTER,
+    TEENS,
+    TEENS_IN_DIGITS,
+    TEENS_IN_WORDS,
     Power,
     lead_at,
     months,
@@ -129,9 +134,11 @@ def compare(
     if lost or added or dated:
         _forgive(lost, added, ours, theirs, source, text)
     if is_known and (lost or added or dated):
-        words, other_words = spoken(source), spoken(text)
+        _forgive_teens(lost, added, source, text)
+        words, other_words = (spoken(_without_teens(*sides)) for sides in ((source, text), (text, source)))
         _drop(lost, other_words, text)
-        _drop(added, words, source)
+        # A translation may repeat a number that its source says once: `제3자` where that has `it`.
+        _drop(added, Counter(dict.fromkeys(words, added.total())), source)
         for month in dated:
             if month not in others and month not in other_words:
                 lost[month] += 1
@@ -142,14 +149,30 @@ def compare(
     return Differences(lost, added)
 
 
-def _drop(values: Counter[Value], words: set[int], text: str) -> None:
-    """Take out the values that a text says in words."""
+def _drop(values: Counter[Value], words: Counter[int], text: str) -> None:
+    """Take out the values that a text says in words, as often as it says them."""
     for value in list(values):
-        is_there = value in words
-        if not is_there and isinstance(value, Decimal):
-            is_there = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
-        if is_there:
+        if isinstance(value, str):
+            continue
+        values[value] -= min(values[value], words[int(value)] if value == int(value) else 0)
+        if isinstance(value, Decimal) and (
+            (value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text))
+        ):
             del values[value]
+    values += Counter()
+
+
+def _forgive_teens(lost: Counter[Value], added: Counter[Value], source: str, text: str) -> None:
+    """Take out the 10 of `10대`, once for each teenager of the other text."""
+    for values, mine, other in ((lost, source, text), (added, text, source)):
+        if values[10]:
+            values[10] -= min(values[10], len(TEENS_IN_DIGITS.findall(mine)), len(TEENS.findall(other)))
+            values += Counter()
+
+
+def _without_teens(text: str, other: str) -> str:
+    """A text without the word 십대, if the other has it in English: it is no 10 that this one lost."""
+    return TEENS_IN_WORDS.sub(" ", text) if TEENS.search(other) else text
 
 
 def _forgive(
@@ -184,7 +207,10 @@ def _is_reordered(source: str, ours: Sequence[Amount], others: Sequence[Value]) 
     """Whether numbers that are a list in the source are in another order in its translation."""
     run: list[Value] = []
     for at, amount in enumerate(ours):
-        listed = at and _BETWEEN.fullmatch(source[ours[at - 1].last : amount.first])
+        before = ours[at - 1]
+        listed = at and _BETWEEN.fullmatch(source[before.last : amount.first])
+        if listed and AFTER_MONTH.search(source, max(before.first - LONGEST_MONTH, 0), before.first):  # May 5, 2024
+            listed = None
         if not listed:
             if _is_other_order(run, others):
                 return True

@@ -53,7 +53,7 @@ def live_model(bundle: Bundle, inspection: BundleInspection) -> LiveModel:
     large for a page, ModelError for one that no page can run.
     """
     languages = [(pair.source, pair.target or "und") for pair in bundle.config.project.all_pairs]
-    facts, weights = embedded(page_model(bundle), LARGEST)
+    facts, weights = embedded(page_model(bundle, largest=LARGEST), LARGEST)
     facts["decode"] |= {key: getattr(inspection.options, key) for key in SEARCH}
     return LiveModel(facts | {"pair": languages.index(inspection.languages)}, weights)
 
