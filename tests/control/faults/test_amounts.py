@@ -5,7 +5,7 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.amounts import compare, find_amounts
 from dragoman.control.faults.faults import Requirements
-from dragoman.text.words.number_words import months, spoken
+from dragoman.text.words.number_words import months, spoken, stated
 
 EN_KO = ("en", "ko")
 
@@ -95,6 +95,12 @@ def test_a_syllable_of_another_word_is_no_number() -> None:
         ("teenagers", "10대"),
         ("I'm three months old.", "나는 3개월이다."),
         ("It is 2.0 at most.", "최대 이점영이다."),
+        ("It leaves at 7:30pm.", "19시 30분에 출발한다."),
+        ("Half a million people came.", "오십만 명이 왔다."),
+        ("Three hundred and twenty people", "삼백이십 명"),
+        ("One and a half million won", "150만 원"),
+        ("He is in his thirties.", "그는 삼십 대이다."),
+        ("The donkeys were thirty thousand five hundred.", "나귀가 삼만 오백이라."),
         ("A teenager ate 10 apples.", "10대가 사과 열 개를 먹었다."),
         ("It is the twenty-first century.", "21세기입니다."),
         ("On May 5, 2024, 300 people came.", "2024년 5월 5일에 300명이 왔다."),
@@ -126,12 +132,26 @@ def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
         ("A teenager ate 10 apples.", "십대가 사과를 먹었다.", "lacks 10"),
         ("3 dogs and 3 cats", "개 세 마리와 고양이", "lacks 3"),
         ("Two hundred people came.", "2명이 왔다.", "another 2"),
+        ("Half a million people came.", "백만 명이 왔다.", "lacks 500000"),
+        ("Three hundred and twenty people", "삼백 명", "lacks 320"),
+        ("Twenty-one people were injured.", "이십 명이 다쳤다.", "lacks 21"),
+        ("We met on 25 Dec 2024.", "25년 12월 2024일에 만났다.", "order"),
     ],
 )
 def test_another_amount_has_a_warning(source: str, target: str, says: str) -> None:
     flags = Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
     assert [flag.kind for flag in flags] == ["number"]
     assert says in flags[0].text
+
+
+def test_a_word_with_syllables_of_numbers_is_none() -> None:
+    for korean in (
+        "시장 조사원들이 왔다.",
+        "아이들이 먹을 수 있도록 조이십시오.",
+        "주식을 사십시오.",
+        "지금 잠깐 쉰 거예요.",
+    ):
+        assert not stated(korean)
 
 
 def test_a_number_in_words_may_be_repeated_in_digits() -> None:

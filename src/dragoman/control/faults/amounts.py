@@ -18,6 +18,7 @@ from dragoman.text.words.number_words import (
     HALF,
     LANGUAGES,
     LONGEST_MONTH,
+    MAYBE_SINO,
     NEGATIVE,
     QUARTER,
     TEENS,
@@ -28,6 +29,7 @@ from dragoman.text.words.number_words import (
     months,
     power_at,
     spoken,
+    stated,
 )
 from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
 
@@ -128,7 +130,7 @@ def compare(
     values, others = [amount.value for amount in ours], [amount.value for amount in theirs]
     is_known = languages is not None and LANGUAGES.issuperset(languages)
     dated = months(source) if is_known else []
-    if values == others and not dated:
+    if values == others and not dated and not impossible_dates(text):
         return SAME
     lost, added = differences(values, others)
     if lost or added or dated:
@@ -145,8 +147,23 @@ def compare(
     elif not are_other(lost, added):
         lost, added = Counter(), Counter()
     if not lost and not added:
-        return Differences(lost, added, _is_reordered(source, ours, others))
+        is_reordered = impossible_dates(text) > impossible_dates(source) or _is_reordered(source, ours, others)
+        return Differences(lost, added, is_reordered)
     return Differences(lost, added)
+
+
+def differing_numerals(source: str, text: str) -> tuple[Counter[Value], Counter[Value]]:
+    """The numbers that one of two texts surely says in words and the other has neither so nor in digits."""
+    return _unstated(source, text), _unstated(text, source)
+
+
+def _unstated(text: str, other: str) -> Counter[Value]:
+    numbers = stated(text)
+    if not numbers:
+        return Counter()
+    there = {*spoken(other), *(amount.value for amount in find_amounts(other))}
+    lost = [number for number in numbers if number not in there]
+    return Counter() if lost and not stated(other) and MAYBE_SINO.search(other) else Counter(lost)
 
 
 def _drop(values: Counter[Value], words: Counter[int], text: str) -> None:
@@ -201,6 +218,15 @@ def _forgive(
                 mine[value], other[amount.other] = mine[value] - 1, other[amount.other] - 1
     for counter in (lost, added):
         counter += Counter()
+
+
+# A date in Korean: 2024년 12월 25일.
+_KOREAN_DATE = re.compile(r"(?<!\d)(\d{1,9})\s?월\s?(\d{1,9})\s?일")
+
+
+def impossible_dates(text: str) -> int:
+    """How many dates in Korean have no such month or day: `12월 2024일`."""
+    return sum(int(month) > 12 or int(day) > 31 for month, day in _KOREAN_DATE.findall(text))
 
 
 def _is_reordered(source: str, ours: Sequence[Amount], others: Sequence[Value]) -> bool:

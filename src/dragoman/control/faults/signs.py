@@ -132,6 +132,51 @@ def _not_in(words: list[str], folded: str) -> Counter[str]:
     return Counter({word: n for word, n, form in usual if not _is_there(form, folded, joined)})
 
 
+# Units behind a number, and their names.
+_MEASURES = {
+    "km|km/h|kph": "킬로|시속|kilomet|km", "cm": "센티|centimet", "mm": "밀리|millimet|미리", "kg": "킬로|kilo",
+    "mg": "밀리|milligram", "lbs?": "파운드|pound|lb", "oz": "온스|ounce", "ft": "피트|feet|foot",
+    "mph": "마일|mile|시속", "ml": "밀리|milli|cc", "gb": "기가|gig", "mb": "메가|mega", "kb": "킬로바이트|kilobyte",
+    "tb": "테라|tera", "[kmg]?hz": "헤르츠|hertz", "kwh?": "킬로와트|kilowatt", "ms": "밀리초|millisec",
+    "px": "픽셀|pixel",
+}  # fmt: skip
+_MEASURE = re.compile(rf"(?<=\d)\s?({'|'.join(sorted(_MEASURES, key=len, reverse=True))})(?![A-Za-z/])", re.IGNORECASE)
+# Halves of a day with an hour, and what says so elsewhere.
+_HALVES_OF_DAY = {
+    "p.m.": (
+        re.compile(r"\d\s?p\.?\s?m\b|오후\s?\d", re.IGNORECASE),
+        re.compile(
+            r"\d\s?p\.?\s?m\b|\b(?:pm|afternoon|evening|night|tonight|noon|midday|dinner)\b|오후|저녁|밤|낮|정오|자정|점심"
+            r"|(?<!\d)(?:1[2-9]|2[0-4])\s?(?:시|:\d\d|h|o'clock)",
+            re.IGNORECASE,
+        ),
+    ),
+    "a.m.": (
+        re.compile(r"\d\s?a\.?\s?m\b|오전\s?\d", re.IGNORECASE),
+        re.compile(
+            r"\d\s?a\.?\s?m\b|\b(?:morning|dawn|midnight|night|early|overnight)|오전|아침|새벽|자정|밤"
+            r"|(?<!\d)0\d?\s?(?:시|:\d\d)",
+            re.IGNORECASE,
+        ),
+    ),
+}
+
+
+def differing_measures(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
+    """The units and the halves of a day next to numbers that a translation lacks, and those that it makes up."""
+    source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
+    return _unmeasured(source, text), _unmeasured(text, source)
+
+
+def _unmeasured(text: str, other: str) -> Counter[str]:
+    lost = [half for half, (sure, usual) in _HALVES_OF_DAY.items() if sure.search(text) and not usual.search(other)]
+    for unit in dict.fromkeys(_MEASURE.findall(text)):
+        names = next(names for forms, names in _MEASURES.items() if re.fullmatch(forms, unit, re.IGNORECASE))
+        if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", other, re.IGNORECASE):
+            lost.append(unit)
+    return Counter(lost)
+
+
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
     """The signs that a translation lacks, and those that it makes up; both texts are without placeholders."""
     ours, theirs = signs_of(source), signs_of(text)

@@ -107,7 +107,7 @@ _COUNTED = (
 )
 # Those of them that are no particle and no ending: before them a syllable is no day.
 _SURELY_COUNTED = (
-    r"\s?(?:명|개(?!월)|번|살|마리|권|대(?!로)|원|층|호|시(?!작)|초|달러|퍼센트|프로|킬로|미터|회|점|년|월|잔|병|채|그루|가구|건|배|페이지|"
+    r"\s?(?:명|개(?!월)|번|살|마리|권|대(?!로)|원|층|호|시(?=에|부터|까지|쯤|간|[^가-힣]|$)|초|달러|퍼센트|프로|킬로|미터|회|점|년|월|잔|병|채|그루|가구|건|배|페이지|"
     "분의|세기|위|등)"
 )
 # As a text, which `re` compiles at the first Korean word: reading it takes longer than a line.
@@ -122,7 +122,7 @@ _HANGUL = (
 LANGUAGES = frozenset(("en", "ko"))
 # Hours of an afternoon, which may be written from 13 to 23.
 AFTERNOON = re.compile(
-    r"\bp\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
+    r"(?<![a-z])p\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
 )
 # Numbers below zero in words.
 NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
@@ -157,6 +157,46 @@ def power_at(text: str, at: int) -> Power | None:
         return None
     word = (match["latin"] or match["short"] or match["hangul"]).lower()
     return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
+
+
+# Every number in words from LEAST_STATED on has one of these; and English ones as a whole.
+NUMERAL = re.compile(
+    r"hundred|thousand|[mbtr]{1,2}illion|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)(?:y|ieth)|teen(?:th)?\b"
+    r"|[일이삼사오육륙칠팔구십백천만억조]{2}|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔",
+    re.IGNORECASE,
+)
+LEAST_STATED = 13
+_CARDINAL = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty)"
+)
+_CARDINALS = (
+    rf"\b{_CARDINAL}(?:(?:[\s-]|\sand\s)(?:{_CARDINAL}|hundred|thousand|[mbtr]{{1,2}}illion|first|second|third|\w{{2,9}}th))*\b"
+    r"(?![\s-]?(?:hundreds|thousands|[mbtr]{1,2}illions)\b)"
+)
+
+
+_STATED_SINO = re.compile(
+    "[일이삼사오육칠팔구십백천]+[십백천만억조][일이삼사오육칠팔구십백천만억조]*|[십백천][일이삼사오육칠팔구만억조]+"
+)
+# What may be a number in syllables that is not read: `삼만 오백이라`.
+MAYBE_SINO = re.compile("[일이삼사오육칠팔구]?[십백천만억][일이삼사오육칠팔구십백천만억]")
+
+
+def stated(text: str) -> list[int]:
+    """The numbers from LEAST_STATED on that a text surely says in words: `three hundred`, 삼백이십 명."""
+    if not NUMERAL.search(text):
+        return []
+    numbers = [_part_of_power(match) for match in _HALVES.finditer(text)]
+    for match in re.compile(_CARDINALS, re.IGNORECASE).finditer(_HALVES.sub(" ", text)):
+        values = list(_latin(match[0]))
+        numbers += values if len(values) == 1 else []  # nineteen eighty-four
+    for match in re.finditer(_HANGUL, text):
+        if not (match["only_tens"] or match["tens"] or _STATED_SINO.fullmatch(match["sino"] or "")):
+            continue
+        if re.compile(_SURELY_COUNTED).match(text, match.end()):
+            numbers += _of_hangul(match)[:1]
+    return [number for number in numbers if number >= LEAST_STATED]
 
 
 @lru_cache(maxsize=64)
@@ -238,20 +278,24 @@ def _ended(run: list[int | str], following: int | str) -> Iterable[list[int | st
 def _hangul(text: str) -> Iterable[int]:
     """The numbers in Korean words."""
     for match in re.finditer(_HANGUL, text):
-        if match["native"]:
-            yield (_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]
-        elif match["only_tens"]:
-            yield _NATIVE_TENS[match["only_tens"]]
-        elif day := match["day"] or match["half"]:
-            yield _DAYS[day]
-        else:
-            syllables: list[int | str] = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
-            if all(isinstance(syllable, int) for syllable in syllables):  # 이삼 일: two or three days
-                yield from _values(syllables[:1]) + _values(syllables[1:2])
-            yield from _values(syllables)
-            # 십일: eleven, or ten days; 십일 명: eleven.
-            if syllables[1:] and syllables[-1] == 1 and not re.compile(_SURELY_COUNTED).match(text, match.end()):
-                yield from _values(syllables[:-1])
+        yield from _of_hangul(match)
+        sino = match["sino"] or ""
+        # 십일: eleven, or ten days; 십일 명: eleven.
+        if sino[1:] and sino[-1] == "일" and not re.compile(_SURELY_COUNTED).match(text, match.end()):
+            yield from _values([_SINO.get(syllable, syllable) for syllable in sino[:-1]])
+
+
+def _of_hangul(match: re.Match[str]) -> list[int]:
+    """The number of a match of `_HANGUL`; of 이삼 일 also two, and three."""
+    if match["native"]:
+        return [(_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]]
+    if match["only_tens"]:
+        return [_NATIVE_TENS[match["only_tens"]]]
+    if day := match["day"] or match["half"]:
+        return [_DAYS[day]]
+    syllables: list[int | str] = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
+    each = all(isinstance(syllable, int) for syllable in syllables)
+    return _values(syllables) + (_values(syllables[:1]) + _values(syllables[1:2]) if each else [])
 
 
 def _values(run: list[int | str]) -> list[int]:
