@@ -11,18 +11,21 @@ from headless import chromium
 
 # What tests ask of an engine that has one model in the variables `facts` and `base64`.
 DRIVER = """
-async function answer({ facts, base64, plain, pieces, decoded, sentences, queries, divided, beam }) {
+async function answer({ facts, base64, plain, pieces, decoded, sentences, queries, divided, beam, searches }) {
   const bytes = bytesOf(base64, facts.bytes, facts.checksum);
   const kernels = plain ? new PlainKernels() : await fastest(facts.bytes);
   const [direction] = directionsOf(facts, bytes, kernels);
   const search = (ids) => exhaust(direction.search(ids, { ...direction.facts.decode, beam }, []));
+  const answers = [];
+  for (const other of searches ?? []) answers.push(await answer({ facts, base64, queries, ...other }));
   return {
+    searches: answers,
     kernels: kernels.name,
     pieces: (pieces ?? []).map((text) => direction.source.encode(text)),
     decoded: (decoded ?? []).map((ids) => direction.target.decode(ids)),
     sentences: (sentences ?? []).map((text) => direction.sentences(text).flat().map((part) => part.text)),
     divided: (divided ?? []).map((text) => sentencesOf(normalise(text))),
-    hypotheses: (queries ?? []).map((ids) => search(ids)),
+    hypotheses: searches ? [] : (queries ?? []).map((ids) => search(ids)),
   };
 }
 """

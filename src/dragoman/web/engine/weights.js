@@ -53,13 +53,21 @@ function tensorOf({ kind, shape, at, scales }, buffer, kernels) {
   return shape.length > 1 ? kernels.adopt({ rows, columns, values }) : values.slice();
 }
 
+// The value of each float16; made once, where one is first needed.
+let float16Values;
+
 // float16 → float32.
 function widened(halves) {
+  float16Values ??= tableOfFloat16();
+  return Float32Array.from(halves, (bits) => float16Values[bits]);
+}
+
+function tableOfFloat16() {
   const table = new Float32Array(65536);
   for (let bits = 0; bits < 65536; bits++) {
     const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
     const value = exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24;
     table[bits] = bits >> 15 ? -value : value;
   }
-  return Float32Array.from(halves, (bits) => table[bits]);
+  return table;
 }
