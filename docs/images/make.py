@@ -73,7 +73,7 @@ def look(browser: Browser, page: Path, locale: str, picture: Path) -> None:
     tab = browser.new_page(viewport={"width": WIDTH, "height": 200}, device_scale_factor=1.5, locale=locale)
     tab.goto(page.resolve().as_uri())
     tab.wait_for_selector("html[data-ready]", state="attached")
-    tab.evaluate("id => window.dragoman.lead(id)", STEP.removeprefix("#"))
+    tab.evaluate("id => window.dragoman.leadTo(id)", STEP.removeprefix("#"))
     tab.add_style_tag(content=PART)
     tab.evaluate(BOTH)
     tab.wait_for_timeout(500)

@@ -386,7 +386,7 @@ def test_a_cell_of_a_linear_layer_shows_its_products_and_its_bias(page: Path, op
         ("self-output", 1, "encoder.0.self_attention.w_o"),
         ("encoder-ffn-ffn", 2, "encoder.0.feed_forward.w_2"),
     ):
-        tab.evaluate(f"window.dragoman.lead('step-{step}')")
+        tab.evaluate(f"window.dragoman.leadTo('step-{step}')")
         shown = tab.locator(f"#step-{step} figure").nth(figure)
         shown.locator(".field").focus()
         shown.locator(".field").press("ArrowRight")

@@ -96,17 +96,23 @@ def embedded(model: PageModel, largest: int = LARGEST) -> tuple[dict[str, Any], 
     Raises ConfigError for weights of more than `largest` bytes, ModelError for a tokenizer that a page cannot have.
     """
     block = pack(model.tensors)
-    if len(block.content) > largest:
-        raise ConfigError(
-            f"{model.name}: its weights are {len(block.content) / 1e6:,.0f} MB, and a page holds "
-            f"{largest / 1e6:,.0f} MB; distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
-        )
+    refuse_too_large(model.name, len(block.content), largest)
     where = {"index": block.index, "bytes": len(block.content), "checksum": block.checksum}
     try:
         facts = _facts(model) | where
     except ModelError as error:
         raise ModelError(f"{model.name}: no page can run it: {error}; `dragoman serve` can") from None
     return facts, base64.b64encode(block.content).decode("ascii")
+
+
+def refuse_too_large(name: str, size: int, largest: int | None = None) -> None:
+    """Raise ConfigError if the weights of a model have more bytes than a page may hold."""
+    largest = LARGEST if largest is None else largest
+    if size > largest:
+        raise ConfigError(
+            f"{name}: its weights are {size / 1e6:,.0f} MB, and a page holds {largest / 1e6:,.0f} MB; "
+            "distil it into a smaller model (`dragoman distill`), or run `dragoman serve`"
+        )
 
 
 def _facts(model: PageModel) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.amounts import compare, find_amounts
 from dragoman.control.faults.faults import Requirements
-from dragoman.text.words.number_words import months, spoken
+from dragoman.text.words.number_words import months, spoken, stated
 
 EN_KO = ("en", "ko")
 
@@ -35,7 +35,11 @@ def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[
     [
         ("two hundred and five", {205}),
         ("once every twenty-four hours", {1, 24}),
-        ("half a million, three decades", {1_000_000, 30}),
+        ("half a million, three decades", {500_000, 30}),
+        ("a million and a half, two and a half billion", {1_500_000, 2_500_000_000}),
+        ("a quarter of a million, three quarters of a million, half-dozen", {250_000, 750_000, 6}),
+        ("이삼 일, 삼백이십 명, 스물한 명", {2, 3, 320, 21}),
+        ("the twenty-first century, twenty one-way tickets", {21, 20, 1}),
         ("이백만 명이 두 번, 열두 시에", {2_000_000, 2, 12}),
         ("천 명", {1000}),
         ("오억 원과 삼일", {500_000_000, 3}),
@@ -47,7 +51,22 @@ def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[
     ],
 )
 def test_numbers_in_words_are_read(text: str, values: set[int]) -> None:
-    assert values <= spoken(text)
+    assert values <= set(spoken(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("the twenty-first century", {20, 1}),
+        ("half a million", {1_000_000}),
+        ("이십일 명", {20}),
+        ("스물한 명", {20, 1}),
+        ("two hundred people", {2}),
+        ("teenagers in their teens", {10}),
+    ],
+)
+def test_a_part_of_a_number_in_words_is_no_number(text: str, values: set[int]) -> None:
+    assert not values & set(spoken(text))
 
 
 def test_a_syllable_of_another_word_is_no_number() -> None:
@@ -71,6 +90,20 @@ def test_a_syllable_of_another_word_is_no_number() -> None:
         ("It is 5,500 won.", "5천 5백 원이다."),
         ("150,000 people", "십오만 명"),
         ("The COVID-19 vaccine is safe.", "코로나19 백신은 안전하다."),
+        ("half a million people", "50만 명"),
+        ("half a million people", "500,000명"),
+        ("teenagers", "10대"),
+        ("I'm three months old.", "나는 3개월이다."),
+        ("It is 2.0 at most.", "최대 이점영이다."),
+        ("It leaves at 7:30pm.", "19시 30분에 출발한다."),
+        ("Half a million people came.", "오십만 명이 왔다."),
+        ("Three hundred and twenty people", "삼백이십 명"),
+        ("One and a half million won", "150만 원"),
+        ("He is in his thirties.", "그는 삼십 대이다."),
+        ("The donkeys were thirty thousand five hundred.", "나귀가 삼만 오백이라."),
+        ("A teenager ate 10 apples.", "10대가 사과 열 개를 먹었다."),
+        ("It is the twenty-first century.", "21세기입니다."),
+        ("On May 5, 2024, 300 people came.", "2024년 5월 5일에 300명이 왔다."),
         ("COVID-19 and COVID-19", "코로나19와 코로나19"),
     ],
 )
@@ -92,12 +125,38 @@ def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
         ("Choose 3, 5 or 7.", "5, 3, 7 중에서 고르세요.", "order"),
         ("The house is old.", "그 집은 300년 됐다.", "300"),
         ("It costs 5,000 won.", "만 5천 원이에요.", "15000"),
+        ("It is the twenty-first century.", "20세기입니다.", "20"),
+        ("20 people came.", "이십일 명이 왔다.", "20"),
+        ("20 people came.", "스물한 명이 왔다.", "20"),
+        ("half a million people", "100만 명", "1000000"),
+        ("A teenager ate 10 apples.", "십대가 사과를 먹었다.", "lacks 10"),
+        ("3 dogs and 3 cats", "개 세 마리와 고양이", "lacks 3"),
+        ("Two hundred people came.", "2명이 왔다.", "another 2"),
+        ("Half a million people came.", "백만 명이 왔다.", "lacks 500000"),
+        ("Three hundred and twenty people", "삼백 명", "lacks 320"),
+        ("Twenty-one people were injured.", "이십 명이 다쳤다.", "lacks 21"),
+        ("We met on 25 Dec 2024.", "25년 12월 2024일에 만났다.", "order"),
     ],
 )
 def test_another_amount_has_a_warning(source: str, target: str, says: str) -> None:
     flags = Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
     assert [flag.kind for flag in flags] == ["number"]
     assert says in flags[0].text
+
+
+def test_a_word_with_syllables_of_numbers_is_none() -> None:
+    for korean in (
+        "시장 조사원들이 왔다.",
+        "아이들이 먹을 수 있도록 조이십시오.",
+        "주식을 사십시오.",
+        "지금 잠깐 쉰 거예요.",
+    ):
+        assert not stated(korean)
+
+
+def test_a_number_in_words_may_be_repeated_in_digits() -> None:
+    faults = Requirements.of("our or a third party's rights", DecodeConfig(), languages=EN_KO).faults("제3자, 제3자")
+    assert not faults.flags
 
 
 def test_without_known_words_a_small_number_may_be_missing() -> None:

@@ -46,6 +46,12 @@ def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
         ("Otherwise it is empty.", "그렇지 않으면 비어 있다."),
         ("Do not allow", "허용 안함"),
         ("It costs $1.", "가격은 1달러입니다."),
+        ("«Save» and „Cancel“", "\"저장\"과 '취소'"),
+        ("It's 「ours」.", "“우리” 것이다."),
+        ("It leaves at 7:30pm.", "오후 7시 30분에 출발한다."),
+        ("I ran 5 km with 2 lb.", "2파운드를 들고 5킬로미터를 뛰었다."),
+        ("I couldn't help eating.", "먹지 않을 수 없었다."),
+        ("I don't think he never lies.", "그가 거짓말을 안 한다고 생각하지 않는다."),
     ],
 )
 def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str) -> None:
@@ -69,6 +75,11 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("Copy the MP3s.", "MP4를 복사하세요.", "placeholder", "MP3"),
         ("COVID-19 spread quickly.", "독감이 빠르게 퍼졌다.", "placeholder", "COVID-19"),
         ("It costs $1.", "가격은 1원입니다.", "sign", "$"),
+        ("«Save» the file.", "파일을 저장하세요.", "sign", "lacks «"),
+        ("「Save」 and „Cancel“", "저장과 '취소'", "sign", "lacks „"),
+        ("It leaves at 7:30pm.", "7시 30분에 출발한다.", "sign", "lacks p.m."),
+        ("A man weighs 180 lb.", "남자는 무게가 180면이다.", "sign", "lacks lb"),
+        ("I don't think he never lies.", "그는 거짓말을 절대 안 하는 것 같다.", "negation", "lacks"),
         ("The page $1 was deleted.", "1달러 페이지가 삭제되었습니다.", "placeholder", "$1"),
         ("A footnote* here", "여기 각주", "sign", "*"),
         ("The value is +5 today.", "오늘 값은 5입니다.", "sign", "+"),
@@ -93,3 +104,8 @@ def test_a_word_that_a_long_line_has_often_is_looked_for_once() -> None:
     """Half a megabyte: were each of its words looked for, this would take hours."""
     source, target = "Kubernetes는 정말 좋은 도구입니다. " * 10_000, "It is really a good tool for you. " * 10_000
     assert differing_words(source, target, ("ko", "en"))[0]["Kubernetes"] == 10_000
+
+
+def test_two_negations_are_not_one() -> None:
+    [flag] = faults("먹지 않을 수 없었다.", "I couldn't eat.", KO_EN).flags
+    assert flag.kind == "negation"

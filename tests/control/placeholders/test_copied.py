@@ -83,6 +83,11 @@ def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Token
         ("open C:\\Users\\New Folder\\notes.txt please", ["open X1 please"]),
         ("open ###T01### and __SLOT_1__ please", ["open X1 and X2 please"]),
         ("it costs $5 please", ["it costs $5 please"]),
+        ("open 500, 792, 466, 698 please", ["open X1 please"]),
+        ("open 1 2 3 and 12 / 7 / 9 please", ["open X1 and X2 please"]),
+        ("open 12, 7 please", ["open 12, 7 please"]),
+        ("open 12%, 7%, 5% please", ["open 12%, 7%, 5% please"]),
+        ("May 5, 2024, 300 please", ["May 5, 2024, 300 please"]),
     ],
 )
 def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
@@ -109,6 +114,25 @@ def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
 def test_a_line_is_read_in_usual_characters(tokenizer: Tokenizer, line: str, read: str) -> None:
     translation = echo(tokenizer).translate(line)
     assert (translation.text, kinds(translation)) == (read, set())
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("«open» the file", '"open" the file'),
+        ("« open » the „file“", '"open" the "file"'),
+        ("「open」 the 『file』 and ‹save›", '"open" the "file" and \'save\''),
+    ],
+)
+def test_quotation_marks_are_usual_ones_for_the_model(tokenizer: Tokenizer, line: str, shown: str) -> None:
+    translator = echo(tokenizer, "ko")
+    assert seen(translator, line) == [shown]
+    assert kinds(translator.translate(line)) == set()
+
+
+def test_an_identifier_in_full_width_letters_is_read_without_a_warning(tokenizer: Tokenizer) -> None:
+    translation = echo(tokenizer).translate("open ０１０-１２３４-５６７８ please")
+    assert (translation.text, kinds(translation)) == ("open 010-1234-5678 please", set())
 
 
 def test_entities_of_a_document_stay(tokenizer: Tokenizer) -> None:

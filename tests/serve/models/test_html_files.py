@@ -64,6 +64,8 @@ def test_one_that_no_page_can_run_is_refused_in_a_line(
     client: httpx.Client, service: Service, folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.exporting.page.LARGEST", 1000)
+    for loads in ("_of_weights", "_of_export"):  # it is refused before
+        monkeypatch.setattr(f"dragoman.workflows.models.html.{loads}", None)
     answer = client.get("/v1/translator?model=there")
     assert (answer.status_code, LARGEST > 1000) == (501, True)
     assert "MB, and a page holds 0 MB; distil it into a smaller model" in answer.json()["detail"]

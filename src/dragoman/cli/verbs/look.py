@@ -128,7 +128,7 @@ def look(options: LookOptions) -> None:
         return
     for inspection in inspections:
         _print(inspection)
-    if options.opens and not (options.html or options.npz) and sys.stdout.isatty():
+    if _opens_page(options):
         _open_page(options, layers, inspections, opened)
 
 
@@ -174,6 +174,8 @@ def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
         raise ModelError(f"{run}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
     if not html and (run or layers):
         raise ConfigError("--run and --layers change the page; give --html FILE too")
+    if options.static and not html and not _opens_page(options):
+        raise ConfigError("--static changes the page; give --html FILE too")
     if html and npz and html.resolve() == npz.resolve():
         raise ConfigError(f"{html}: --html and --npz name the same file; give each its own")
     for output in (html, npz):
@@ -185,6 +187,11 @@ def _refuse_outputs(options: LookOptions, layers: tuple[int, ...]) -> None:
         refuse_other_file(html, "--force replaces it")
     if npz and not options.force:
         refuse_existing([npz])
+
+
+def _opens_page(options: LookOptions) -> bool:
+    """Whether a page is shown that no option names."""
+    return options.opens and not (options.html or options.npz or options.as_json) and sys.stdout.isatty()
 
 
 def _numbers(layers: str) -> tuple[int, ...]:

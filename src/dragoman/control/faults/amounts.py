@@ -12,17 +12,24 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from dragoman.text.words.number_words import (
+    AFTER_MONTH,
     AFTERNOON,
     AMBIGUOUS,
     HALF,
     LANGUAGES,
+    LONGEST_MONTH,
+    MAYBE_SINO,
     NEGATIVE,
     QUARTER,
+    TEENS,
+    TEENS_IN_DIGITS,
+    TEENS_IN_WORDS,
     Power,
     lead_at,
     months,
     power_at,
     spoken,
+    stated,
 )
 from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
 
@@ -123,33 +130,66 @@ def compare(
     values, others = [amount.value for amount in ours], [amount.value for amount in theirs]
     is_known = languages is not None and LANGUAGES.issuperset(languages)
     dated = months(source) if is_known else []
-    if values == others and not dated:
+    if values == others and not dated and not impossible_dates(text):
         return SAME
     lost, added = differences(values, others)
     if lost or added or dated:
         _forgive(lost, added, ours, theirs, source, text)
     if is_known and (lost or added or dated):
-        words, other_words = spoken(source), spoken(text)
+        _forgive_teens(lost, added, source, text)
+        words, other_words = (spoken(_without_teens(*sides)) for sides in ((source, text), (text, source)))
         _drop(lost, other_words, text)
-        _drop(added, words, source)
+        # A translation may repeat a number that its source says once: `제3자` where that has `it`.
+        _drop(added, Counter(dict.fromkeys(words, added.total())), source)
         for month in dated:
             if month not in others and month not in other_words:
                 lost[month] += 1
     elif not are_other(lost, added):
         lost, added = Counter(), Counter()
     if not lost and not added:
-        return Differences(lost, added, _is_reordered(source, ours, others))
+        is_reordered = impossible_dates(text) > impossible_dates(source) or _is_reordered(source, ours, others)
+        return Differences(lost, added, is_reordered)
     return Differences(lost, added)
 
 
-def _drop(values: Counter[Value], words: set[int], text: str) -> None:
-    """Take out the values that a text says in words."""
+def differing_numerals(source: str, text: str) -> tuple[Counter[Value], Counter[Value]]:
+    """The numbers that one of two texts surely says in words and the other has neither so nor in digits."""
+    return _unstated(source, text), _unstated(text, source)
+
+
+def _unstated(text: str, other: str) -> Counter[Value]:
+    numbers = stated(text)
+    if not numbers:
+        return Counter()
+    there = {*spoken(other), *(amount.value for amount in find_amounts(other))}
+    lost = [number for number in numbers if number not in there]
+    return Counter() if lost and not stated(other) and MAYBE_SINO.search(other) else Counter(lost)
+
+
+def _drop(values: Counter[Value], words: Counter[int], text: str) -> None:
+    """Take out the values that a text says in words, as often as it says them."""
     for value in list(values):
-        is_there = value in words
-        if not is_there and isinstance(value, Decimal):
-            is_there = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
-        if is_there:
+        if isinstance(value, str):
+            continue
+        values[value] -= min(values[value], words[int(value)] if value == int(value) else 0)
+        if isinstance(value, Decimal) and (
+            (value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text))
+        ):
             del values[value]
+    values += Counter()
+
+
+def _forgive_teens(lost: Counter[Value], added: Counter[Value], source: str, text: str) -> None:
+    """Take out the 10 of `10대`, once for each teenager of the other text."""
+    for values, mine, other in ((lost, source, text), (added, text, source)):
+        if values[10]:
+            values[10] -= min(values[10], len(TEENS_IN_DIGITS.findall(mine)), len(TEENS.findall(other)))
+            values += Counter()
+
+
+def _without_teens(text: str, other: str) -> str:
+    """A text without the word 십대, if the other has it in English: it is no 10 that this one lost."""
+    return TEENS_IN_WORDS.sub(" ", text) if TEENS.search(other) else text
 
 
 def _forgive(
@@ -180,11 +220,23 @@ def _forgive(
         counter += Counter()
 
 
+# A date in Korean: 2024년 12월 25일.
+_KOREAN_DATE = re.compile(r"(?<!\d)(\d{1,9})\s?월\s?(\d{1,9})\s?일")
+
+
+def impossible_dates(text: str) -> int:
+    """How many dates in Korean have no such month or day: `12월 2024일`."""
+    return sum(int(month) > 12 or int(day) > 31 for month, day in _KOREAN_DATE.findall(text))
+
+
 def _is_reordered(source: str, ours: Sequence[Amount], others: Sequence[Value]) -> bool:
     """Whether numbers that are a list in the source are in another order in its translation."""
     run: list[Value] = []
     for at, amount in enumerate(ours):
-        listed = at and _BETWEEN.fullmatch(source[ours[at - 1].last : amount.first])
+        before = ours[at - 1]
+        listed = at and _BETWEEN.fullmatch(source[before.last : amount.first])
+        if listed and AFTER_MONTH.search(source, max(before.first - LONGEST_MONTH, 0), before.first):  # May 5, 2024
+            listed = None
         if not listed:
             if _is_other_order(run, others):
                 return True

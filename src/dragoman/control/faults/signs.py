@@ -1,7 +1,8 @@
 """Signs and foreign words that a translation loses or makes up: currency, degrees, ticks, arrows; `مرحبا` in English.
 
 A sign is there as itself, in another form (`％` is `%`), as a sign that is written for it elsewhere, or in words. Signs
-that languages use differently (quotation marks, dashes, `·`, `~`, `&`) say nothing.
+that languages use differently (dashes, `·`, `~`, `&`, usual quotation marks) say nothing. Of quotation marks that are
+chosen (`«»`, `„“`, `「」`) a translation has as many pairs, of any kind.
 
 U+FFFD is what is left of bytes that are no character: a translation never has it unless its source has.
 
@@ -73,7 +74,13 @@ _OTHERS = "\u00a1-\u00a7\u00a9\u00ac\u00ae\u00b0-\u00b3\u00b6\u00b9\u00bc-\u00be
 _BLOCKS = "\u2070-\u209c\u20a0-\u20c0\u2100-\u214f\u2150-\u2189\u2190-\u23ff\u2460-\u26ff\u2701-\u27bf\u2900-\u2bff"
 _WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\uffe6\ufffd"
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\*{1,3}(?![*])")
-SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}]")
+# Quotation marks that people choose: a translation has as many pairs, of any kind. Usual ones come and go.
+_QUOTES = "\u00ab\u2039\u201e\u300c\u300e\u300a\u3008"
+_ANY_QUOTE = re.compile(
+    rf"[\"\u201c\u201d\u201f\u00bb\u203a\u300d\u300f\u300b\u3009{_QUOTES}]"
+    r"|(?<!\w)['\u2018\u201a]\b|\b['\u2019](?!\w)"
+)
+SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}{_QUOTES}]")
 
 
 # Latin letters of a unit or an abbreviation, at most.
@@ -125,23 +132,77 @@ def _not_in(words: list[str], folded: str) -> Counter[str]:
     return Counter({word: n for word, n, form in usual if not _is_there(form, folded, joined)})
 
 
+# Units behind a number, and their names.
+_MEASURES = {
+    "km|km/h|kph": "킬로|시속|kilomet|km", "cm": "센티|centimet", "mm": "밀리|millimet|미리", "kg": "킬로|kilo",
+    "mg": "밀리|milligram", "lbs?": "파운드|pound|lb", "oz": "온스|ounce", "ft": "피트|feet|foot",
+    "mph": "마일|mile|시속", "ml": "밀리|milli|cc", "gb": "기가|gig", "mb": "메가|mega", "kb": "킬로바이트|kilobyte",
+    "tb": "테라|tera", "[kmg]?hz": "헤르츠|hertz", "kwh?": "킬로와트|kilowatt", "ms": "밀리초|millisec",
+    "px": "픽셀|pixel",
+}  # fmt: skip
+_MEASURE = re.compile(rf"(?<=\d)\s?({'|'.join(sorted(_MEASURES, key=len, reverse=True))})(?![A-Za-z/])", re.IGNORECASE)
+# Halves of a day with an hour, and what says so elsewhere.
+_HALVES_OF_DAY = {
+    "p.m.": (
+        re.compile(r"\d\s?p\.?\s?m\b|오후\s?\d", re.IGNORECASE),
+        re.compile(
+            r"\d\s?p\.?\s?m\b|\b(?:pm|afternoon|evening|night|tonight|noon|midday|dinner)\b|오후|저녁|밤|낮|정오|자정|점심"
+            r"|(?<!\d)(?:1[2-9]|2[0-4])\s?(?:시|:\d\d|h|o'clock)",
+            re.IGNORECASE,
+        ),
+    ),
+    "a.m.": (
+        re.compile(r"\d\s?a\.?\s?m\b|오전\s?\d", re.IGNORECASE),
+        re.compile(
+            r"\d\s?a\.?\s?m\b|\b(?:morning|dawn|midnight|night|early|overnight)|오전|아침|새벽|자정|밤"
+            r"|(?<!\d)0\d?\s?(?:시|:\d\d)",
+            re.IGNORECASE,
+        ),
+    ),
+}
+
+
+def differing_measures(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
+    """The units and the halves of a day next to numbers that a translation lacks, and those that it makes up."""
+    source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
+    return _unmeasured(source, text), _unmeasured(text, source)
+
+
+def _unmeasured(text: str, other: str) -> Counter[str]:
+    lost = [half for half, (sure, usual) in _HALVES_OF_DAY.items() if sure.search(text) and not usual.search(other)]
+    for unit in dict.fromkeys(_MEASURE.findall(text)):
+        names = next(names for forms, names in _MEASURES.items() if re.fullmatch(forms, unit, re.IGNORECASE))
+        if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", other, re.IGNORECASE):
+            lost.append(unit)
+    return Counter(lost)
+
+
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
     """The signs that a translation lacks, and those that it makes up; both texts are without placeholders."""
     ours, theirs = signs_of(source), signs_of(text)
     if ours == theirs:
         return Counter(), Counter()
-    return Counter(dict(_absent(ours, theirs, text))), Counter(dict(_absent(theirs, ours, source)))
+    missing, extra = Counter(dict(_absent(ours, theirs, text))), Counter(dict(_absent(theirs, ours, source)))
+    return missing + _unquoted(source, text), extra + _unquoted(text, source)
+
+
+def _unquoted(text: str, other: str) -> Counter[str]:
+    """The quotation marks of a text that are chosen ones, as far as another text has fewer pairs of any kind."""
+    chosen = [sign for sign in text if sign in _QUOTES]
+    return Counter(chosen[(len(_ANY_QUOTE.findall(other)) + 1) // 2 :]) if chosen else Counter()
 
 
 def signs_of(text: str) -> Counter[str]:
     """The signs of a text, each in its usual form; asterisks around words emphasise them, as other marks do."""
     text = _EMPHASIS.sub(r"\1", text) if "*" in text else text
-    return Counter(form for sign in SIGN.findall(text) if (form := _form(sign)))
+    return Counter(_form(sign) for sign in SIGN.findall(text))
 
 
 def _absent(signs: Counter[str], others: Counter[str], there: str) -> Iterator[tuple[str, int]]:
     """Signs that another text has neither as they are nor in words, or too few of."""
     for sign, count in signs.items():
+        if sign in _QUOTES:
+            continue
         if sign == "*" and sign in there:  # that of the other text emphasises words
             continue
         if others[sign] and (sign not in _COUNTED or others[sign] >= count):

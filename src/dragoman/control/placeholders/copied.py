@@ -7,9 +7,10 @@ A line without a word is copied. Of others the model does not see
 
 - white space around the text; tabs, which divide a line into columns, each translated by itself;
 - the mark of a list, the dash of a speaker, and pictures that it has no token for, before and behind the text;
-- names that would cost it many tokens, signs without a token with the number that they belong to, words in other
-  scripts than those of its language, and what the user keeps: it sees `X1`, `X2`, … in their place. Models copy these,
-  and one that is lost is searched for again as any placeholder is (`control.placeholders.repair`).
+- names that would cost it many tokens, signs without a token with the number that they belong to, lists of numbers,
+  words in other scripts than those of its language, and what the user keeps: it sees `X1`, `X2`, … in their place.
+  Models copy these, and one that is lost is searched for again as any placeholder is
+  (`control.placeholders.repair`).
 
 A text in capitals is shown in small letters, except for words that the vocabulary knows better in capitals. Everyday
 lines, which one expression recognises, have nothing of this.
@@ -32,8 +33,9 @@ from dragoman.text.terms.symbols import find_symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
+from dragoman.text.words.number_words import AFTER_MONTH, LONGEST_MONTH
 from dragoman.text.words.particles import with_particles_of
-from dragoman.text.words.reading import read
+from dragoman.text.words.reading import read, with_usual_quotes
 from dragoman.text.words.script import has_word, is_cased, script_of, scripts_of_language
 from dragoman.translation import Link, Span, Translation
 
@@ -54,7 +56,7 @@ _COMMON, _HAN = frozenset(("Latn", "Zyyy", "")), frozenset(("Hang", "Hira", "Kan
 _NAME, _ADDRESS = 5, 12
 _HIDDEN = {
     "identifier": _NAME, "phone": _NAME, "time": _NAME, "path": _ADDRESS, "url": _ADDRESS, "email": _ADDRESS,
-    "marker": 0, KEEP: 0, "sign": 0, "foreign": 0,
+    "marker": 0, KEEP: 0, "sign": 0, "foreign": 0, "list": 0,
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE = re.compile(r"[^.!?:;]+[.!?:;]*\s*")
@@ -67,11 +69,16 @@ _WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 # A list of this many names with commas is one name.
 LEAST_LISTED = 5
+# Numbers in digits with one sign between them, of which a model loses some. A unit belongs to the last of them.
+_NUMBERS = re.compile(
+    r"(?<![\w.,:/$€£¥₩+-])\d{1,9}(?:(?P<between>, |; | / | )\d{1,9}(?:(?P=between)\d{1,9})+)"
+    r"(?!\d|\s?[%‰℃°]|[.,:/-]\d)"
+)
 # Names of a line, at most: each is looked for in the line.
 MOST_NAMES = 400
 # Letters of an abbreviation.
 SHORT = 3
-_LETTER = re.compile("[A-Za-z0-9]")
+_LETTER, _DIGIT = re.compile("[A-Za-z0-9]"), re.compile(r"\d")
 # What belongs to a sign: `€5`, `5 €`, `§ 5`, `20℃`, `H₂O`, `km²`.
 _AMOUNT_BEFORE, _LETTERS_BEFORE = re.compile(r"\d[\d.,]*\s?$"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*$")
 _AMOUNT_BEHIND, _LETTERS_BEHIND = re.compile(r"\s?\d+(?:[.,]\d+)*"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*")
@@ -119,7 +126,8 @@ class Reader:
         if not line.prefix and not normalise(line.source):  # a blank line stays without anything
             return
         as_given = line.text if line.table else line.source
-        line.read = line.text = read(line.text, scripts, not keeps_entities, lambda: self.tokenizer.characters)
+        line.read = read(line.text, scripts, not keeps_entities, lambda: self.tokenizer.characters)
+        line.text = with_usual_quotes(line.read, lambda: self.tokenizer.characters)
         if line.prefix:  # it is the beginning of the whole translation: nothing is hidden, and names have to come back
             line.literals = (*line.literals, *(span.text for span in find_kept(line.text, options.keep)))
             return
@@ -160,8 +168,10 @@ class Reader:
         certain += find_kept(text, options.keep) if options.keep else []
         patterns = options.placeholders if line.patterns is None else line.patterns
         spans = find_placeholders(text, patterns, line.literals)
-        if patterns != () and not text.isascii():
-            spans = apart([*spans, *self._signs(text, spans), *_foreign(text, scripts)])
+        if patterns != ():
+            lists = list(_lists_of_numbers(text)) if _DIGIT.search(text) else []
+            others = () if text.isascii() else (*self._signs(text, spans), *_foreign(text, scripts))
+            spans = apart([*spans, *lists, *others]) if lists or others else spans
         if not certain:
             return spans
         certain = apart(certain)
@@ -360,6 +370,14 @@ def _is_picture(span: Placeholder) -> bool:
 def _is_sign(character: str) -> bool:
     """Whether a character is a sign that means something: neither a letter nor punctuation."""
     return unicodedata.category(character) in ("Sc", "Sm", "So", "No", "Nl", "Sk") or character in "§¶†‡№‰‱※"
+
+
+def _lists_of_numbers(text: str) -> Iterator[Placeholder]:
+    """Three numbers or more with the same sign between them; not the day and the year of a date."""
+    for match in _NUMBERS.finditer(text):
+        begin, end = match.span()
+        if not AFTER_MONTH.search(text, max(begin - LONGEST_MONTH, 0), begin):
+            yield Placeholder(begin, end, "list", match[0])
 
 
 def _foreign(text: str, scripts: frozenset[str]) -> Iterator[Placeholder]:

@@ -141,7 +141,7 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
     items = [*items]
     items[0] = _stripped(items[0], left=True)
     items[-1] = _stripped(items[-1], left=False)
-    text = ""
+    written = _Text()
     codes: list[Code] = []
     piece = UnitSpan(items[0].begin, items[-1].end, InlineText(""))
     protected: list[tuple[int, int]] = []
@@ -149,28 +149,54 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
     for index, item in enumerate(items, offset):
         if item.kind == "text":
             seen = _SPACE.sub(" ", item.text)
-            if seen[:1] == " " and text[-1:] in ("", " ", "\n"):
+            if seen[:1] == " " and written.last in ("", " ", "\n"):
                 seen = seen[1:]
                 _extend(piece.codes, item)
-            text += seen
+            written.add(seen)
         elif item.kind == "protected":
             # A formula over two lines is one line of the unit.
             seen = _SPACE.sub(" ", item.text)
-            protected.append((len(text), len(text) + len(seen)))
+            protected.append((written.length, written.length + len(seen)))
             piece.protected[seen] = (item.begin, item.end)
-            text += seen
+            written.add(seen)
         elif item.kind == "break":
-            text = text.rstrip(" ") + "\n"
-            _clamp(codes, len(text) - 1)
+            written.strip()
+            _clamp(codes, written.length)
+            written.add("\n")
             piece.breaks.append((item.begin, item.end))
         else:
             opener = min(index, partners.get(index, index))
             name = f"{item.text or 'x'}{numbers.setdefault(opener, len(numbers) + 1)}"
             piece.codes[item.kind, name] = (item.begin, item.end)
-            codes.append(Code(len(text), item.kind, name, content[item.begin : item.end]))
-    text = text.rstrip(" ")
-    _clamp(codes, len(text))
-    return replace(piece, inline=InlineText(text, tuple(codes), tuple(protected)))
+            codes.append(Code(written.length, item.kind, name, content[item.begin : item.end]))
+    written.strip()
+    _clamp(codes, written.length)
+    return replace(piece, inline=InlineText("".join(written.parts), tuple(codes), tuple(protected)))
+
+
+class _Text:
+    """A text that grows by parts: a string of a megabyte would be copied for each."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+
+    @property
+    def last(self) -> str:
+        """Its last character, if there is one."""
+        return self.parts[-1][-1] if self.parts else ""
+
+    def add(self, part: str) -> None:
+        if part:
+            self.parts.append(part)
+            self.length += len(part)
+
+    def strip(self) -> None:
+        """Remove the spaces at its end."""
+        while self.last == " ":
+            part = self.parts.pop()
+            self.length -= len(part)
+            self.add(part.rstrip(" "))
 
 
 def _extend(codes: dict[tuple[str, str], tuple[int, int]], text: Item) -> None:

@@ -273,24 +273,36 @@ _MONEY = re.compile(
     r"저렴|\$1\s?(?:짜리|밖에)|\d원",
     re.IGNORECASE,
 )
-# A noun right before `$1` has it as its name: `Ticket $1 was closed`.
+# Words before the amount of a price, and not before a name: prepositions, articles, adverbs, verbs of paying.
+_BEFORE_PRICE = (
+    r"of|for|at|by|to|from|in|with|than|over|under|about|around|nearly|almost|only|just|exactly|roughly|approximately|least|"
+    r"most|the|a|an|another|each|every|this|that|one|my|your|his|her|our|their|its|is|was|are|were|be|been|and|or|but|as|"
+    r"if|costs?|price[ds]?|pa(?:y|ys|id|ying)|spen[dt]s?|spending|buy(?:s|ing)?|bought|sell(?:s|ing)?|sold|worth|"
+    r"ow(?:e|es|ed)|len[dt]|borrow\w*|donat\w+|earn\w*|invest\w*|cash|money|rents?|wages?|fees?|fares?|profits?|me|us|you|"
+    r"him|them|save[sd]?|charge[sd]?|got|get|gets|have|has|had|make[s]?|made|need|needs|give[sn]?|gave|i|we|he|she|they"
+)
+# `$1` is the name of the noun before it where a verb follows, or an ending in both shapes: `Ticket $1 was closed`.
 _NAMED = re.compile(
-    r"\b(?:tickets?|bills?|coins?|bids?|drinks?|burgers?|refunds?|discounts?)\s\$1(?!\s(?:a|an|per|off|each)\b)",
+    rf"\b(?!(?:{_BEFORE_PRICE})\b)[A-Za-z]+\s\$1\s(?:is|was|are|were|has|have|had|will|would|can|cannot|could|may|must|"
+    r"might|should|does|did|do|not|no\slonger|already|failed|needs)\b|\$1(?:[을를이가은는과와]\([을를이가은는과와]\)|\([으]\)로)",
     re.IGNORECASE,
 )
+# A noun right before `$1` says nothing of money, which what is sold does elsewhere: `close ticket $1`.
+_NOUN = re.compile(rf"\b(?!(?:{_BEFORE_PRICE})\b)[A-Za-z]+(?<!s)\s\$1(?!\s(?:a|an|per|off|each)\b)", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$(\d)(?!\d|[.,]\d)")
 
 
 def _variables(text: str, is_learned: bool) -> str:
     """The digits of `$1`, `$2`, …, as far as each number up to them is there: `$5` alone is a price.
 
-    So is `$1` where money is spoken of; training texts keep it (`is_learned`).
+    So is `$1` where money is spoken of, unless it is the name of a noun; training texts keep it (`is_learned`).
     """
     if is_learned:
         return "".join(takewhile(lambda digit: f"${digit}" in text, "123456789"))
     present = set(_VARIABLE.findall(text))
     digits = "".join(takewhile(present.__contains__, "123456789"))
-    return "" if digits == "1" and _MONEY.search(_NAMED.sub("", text)) else digits
+    is_price = digits == "1" and not _NAMED.search(text) and _MONEY.search(_NOUN.sub("", text))
+    return "" if is_price else digits
 
 
 # A word, an initial letter in small; a number with its unit or ending: `top-10`, `5-year-old`, `mid-1990s`, `Fig.3`.

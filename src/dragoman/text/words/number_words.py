@@ -7,6 +7,7 @@ never one that it must have.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,7 +44,7 @@ _UNITS = _table(
     "sophomore=2 "
     "three,thrice,triplet,triplets,trilingual,triple,triples,trio,tertiary,ternary,trinary=3 "
     "four,quadruple=4 five,pentagon=5 six,hexagon,sixpence=6 seven=7 eight,octal=8 nine=9 "
-    "ten,decimal,teen,teens,teenage,teenaged,teenager,teenagers=10 eleven=11 twelve,noon,midnight=12 "
+    "ten,decimal=10 eleven=11 twelve,noon,midnight=12 "
     "thirteen=13 "
     "fourteen=14 fifteen=15 sixteen,hex,hexadecimal=16 seventeen=17 eighteen=18 nineteen=19 twenty,twenties=20 "
     "thirty,thirties=30 "
@@ -65,9 +66,25 @@ _LIKE = _table(
     "a,an,another,ground,each,every,per,week,weekly,top,year,yearly,annual,daily,monthly,hourly=1 other,biweekly=2 "
     "week=7 fortnight=14 half,halves=30 quarter=15"
 )
+# A part of a power: `half a million`, `a quarter of a million`; and one and a part: `a million and a half`.
+_HALVES = re.compile(
+    r"\b(?:(?P<half>half)|(?P<quarter>(?:three[\s-])?quarters?))[\s-](?:of[\s-])?(?:an?[\s-])?"
+    r"(?P<power>dozen|century|hundred|thousand|million|billion|trillion)\b"
+    r"|\b(?P<unit>[a-z]+)\s(?:and\sa\shalf\s(?P<behind>million|billion|trillion|thousand|dozen)s?"
+    r"|(?P<before>million|billion|trillion|thousand|dozen)\sand\sa\shalf)\b",
+    re.IGNORECASE,
+)
+# Who is from 13 to 19 is a teenager, `10대` or `십대`, and no number.
+TEENS = re.compile(r"\bteens?\b|\bteenage(?:d|rs?)?\b", re.IGNORECASE)
+TEENS_IN_DIGITS, TEENS_IN_WORDS = re.compile(r"(?<!\d)10\s?대(?!\d)"), re.compile(r"(?<![가-힣])십\s?대")
+# What is before the day of a date, after which a year may follow: `May 5, 2024`.
+LONGEST_MONTH = 12  # characters, with a full stop and a space
+AFTER_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\.?\s$")
+SHORT = 3  # letters: `m` in words is no million, as in `I'm two`
 HALF = re.compile(r"\bhal(?:f|ves)\b|반")
 QUARTER = re.compile(r"\bquarters?\b|분기")
 _ROMAN = _table("ii=2 iii=3 iv=4 v=5 vi=6 vii=7 viii=8 ix=9 x=10 xi=11 xii=12 xiii=13 xiv=14 xv=15 xvi=16")
+_PERIODS, _ORDINAL = frozenset(("century", "centuries", "decade", "decades")), re.compile(r"(?:st|nd|rd|th)$", re.I)
 _LATIN = re.compile(r"[a-z]+", re.IGNORECASE)
 _DATE = re.compile(
     rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?P<after>{'|'.join(_MONTHS)})\b"
@@ -88,6 +105,11 @@ _COUNTED = (
     "벌|곳|채|그루|송이|사람|째|병|판|줄|방|통|끼|켤|모금|조각|군데|바퀴|박|편|종|건|자루|척|통|해|평|리터|그램|톤|유로|파운드|엔|위안|줄|칸|자리|면|"
     "중|대|세기|급|교시|할|푼|여|몇|사이클|페이지|단어|글자|발|팀|쪽|모두|다|팀|문장|항목|륜|차원|진법"
 )
+# Those of them that are no particle and no ending: before them a syllable is no day.
+_SURELY_COUNTED = (
+    r"\s?(?:명|개(?!월)|번|살|마리|권|대(?!로)|원|층|호|시(?=에|부터|까지|쯤|간|[^가-힣]|$)|초|달러|퍼센트|프로|킬로|미터|회|점|년|월|잔|병|채|그루|가구|건|배|페이지|"
+    "분의|세기|위|등)"
+)
 # As a text, which `re` compiles at the first Korean word: reading it takes longer than a line.
 _HANGUL = (
     rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
@@ -100,7 +122,7 @@ _HANGUL = (
 LANGUAGES = frozenset(("en", "ko"))
 # Hours of an afternoon, which may be written from 13 to 23.
 AFTERNOON = re.compile(
-    r"\bp\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
+    r"(?<![a-z])p\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
 )
 # Numbers below zero in words.
 NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
@@ -137,10 +159,50 @@ def power_at(text: str, at: int) -> Power | None:
     return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
 
 
+# Every number in words from LEAST_STATED on has one of these; and English ones as a whole.
+NUMERAL = re.compile(
+    r"hundred|thousand|[mbtr]{1,2}illion|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)(?:y|ieth)|teen(?:th)?\b"
+    r"|[일이삼사오육륙칠팔구십백천만억조]{2}|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔",
+    re.IGNORECASE,
+)
+LEAST_STATED = 13
+_CARDINAL = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty)"
+)
+_CARDINALS = (
+    rf"\b{_CARDINAL}(?:(?:[\s-]|\sand\s)(?:{_CARDINAL}|hundred|thousand|[mbtr]{{1,2}}illion|first|second|third|\w{{2,9}}th))*\b"
+    r"(?![\s-]?(?:hundreds|thousands|[mbtr]{1,2}illions)\b)"
+)
+
+
+_STATED_SINO = re.compile(
+    "[일이삼사오육칠팔구십백천]+[십백천만억조][일이삼사오육칠팔구십백천만억조]*|[십백천][일이삼사오육칠팔구만억조]+"
+)
+# What may be a number in syllables that is not read: `삼만 오백이라`.
+MAYBE_SINO = re.compile("[일이삼사오육칠팔구]?[십백천만억][일이삼사오육칠팔구십백천만억]")
+
+
+def stated(text: str) -> list[int]:
+    """The numbers from LEAST_STATED on that a text surely says in words: `three hundred`, 삼백이십 명."""
+    if not NUMERAL.search(text):
+        return []
+    numbers = [_part_of_power(match) for match in _HALVES.finditer(text)]
+    for match in re.compile(_CARDINALS, re.IGNORECASE).finditer(_HALVES.sub(" ", text)):
+        values = list(_latin(match[0]))
+        numbers += values if len(values) == 1 else []  # nineteen eighty-four
+    for match in re.finditer(_HANGUL, text):
+        if not (match["only_tens"] or match["tens"] or _STATED_SINO.fullmatch(match["sino"] or "")):
+            continue
+        if re.compile(_SURELY_COUNTED).match(text, match.end()):
+            numbers += _of_hangul(match)[:1]
+    return [number for number in numbers if number >= LEAST_STATED]
+
+
 @lru_cache(maxsize=64)
-def spoken(text: str) -> set[int]:
-    """The numbers that a text says in words, or may say."""
-    return {*_latin(text), *_hangul(text)}
+def spoken(text: str) -> Counter[int]:
+    """The numbers that a text says in words, or may say, and how often."""
+    return Counter((*_latin(text), *_hangul(text)))
 
 
 def months(text: str) -> list[int]:
@@ -149,7 +211,10 @@ def months(text: str) -> list[int]:
 
 
 def _latin(text: str) -> Iterable[int]:
-    """The numbers in English words: those of runs such as `two hundred and five`, and of each word."""
+    """The numbers in English words, those of runs such as `two hundred and five` as one."""
+    if "hal" in text or "Hal" in text or "uarter" in text:
+        yield from map(_part_of_power, _HALVES.finditer(text))
+        text = _HALVES.sub(lambda match: "." * len(match[0]) if _part_of_power(match) else match[0], text)
     run: list[int | str] = []
     end, is_like = -2, False
     for match in _LATIN.finditer(text):
@@ -158,18 +223,21 @@ def _latin(text: str) -> Iterable[int]:
             continue
         is_near = not run or text[end : match.start()].strip(" -and") == ""
         value = _UNITS.get(word)
-        if value is not None or word in _SMALL or word in _BIG:
+        if word in _PERIODS and run and is_near and _ORDINAL.search(text, end - 2, end):  # the twenty-first century
+            continue
+        if value is not None or word in _SMALL or (word in _BIG and len(word) > SHORT):
             if not is_near or (value is not None and is_like):
                 yield from _values(run)
                 run = []
             is_like = False
+            if value is not None and run and text[end] == " " and text[match.end() : match.end() + 1] == "-":
+                yield from _values(run)  # twenty one-way tickets
+                yield value
             for before in _ended(run, word if value is None else value):
                 yield from _values(before)
                 run = run[len(before) :]
             run.append(word if value is None else value)
             end = match.end()
-            if value is not None:
-                yield value
             continue
         yield from _values(run)
         run = []
@@ -179,6 +247,19 @@ def _latin(text: str) -> Iterable[int]:
                 if table is _LIKE:
                     run, end, is_like = [1], match.end(), True
     yield from _values(run)
+
+
+def _part_of_power(match: re.Match[str]) -> int:
+    """The value of `half a million` or `two and a half million`; 0 for other words before `and a half`."""
+    word = (match["power"] or match["behind"] or match["before"]).lower()
+    value = 100 if word == "century" else _SMALL.get(word) or _BIG[word]
+    if match["half"]:
+        return value // 2
+    if match["quarter"]:
+        return value // 4 * (3 if match["quarter"][0] in "tT" else 1)
+    unit = match["unit"].lower()
+    count = 1 if unit in ("a", "an") else _UNITS.get(unit, 0)
+    return count and count * value + value // 2
 
 
 def _ended(run: list[int | str], following: int | str) -> Iterable[list[int | str]]:
@@ -197,19 +278,24 @@ def _ended(run: list[int | str], following: int | str) -> Iterable[list[int | st
 def _hangul(text: str) -> Iterable[int]:
     """The numbers in Korean words."""
     for match in re.finditer(_HANGUL, text):
-        if match["native"]:
-            yield (_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]
-            if match["tens"]:
-                yield _NATIVE_TENS[match["tens"]]
-        elif match["only_tens"]:
-            yield _NATIVE_TENS[match["only_tens"]]
-        elif day := match["day"] or match["half"]:
-            yield _DAYS[day]
-        else:
-            syllables = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
-            yield from _values(syllables)
-            if syllables[1:] and syllables[-1] == 1:  # 십일: eleven, or ten days
-                yield from _values(syllables[:-1])
+        yield from _of_hangul(match)
+        sino = match["sino"] or ""
+        # 십일: eleven, or ten days; 십일 명: eleven.
+        if sino[1:] and sino[-1] == "일" and not re.compile(_SURELY_COUNTED).match(text, match.end()):
+            yield from _values([_SINO.get(syllable, syllable) for syllable in sino[:-1]])
+
+
+def _of_hangul(match: re.Match[str]) -> list[int]:
+    """The number of a match of `_HANGUL`; of 이삼 일 also two, and three."""
+    if match["native"]:
+        return [(_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]]
+    if match["only_tens"]:
+        return [_NATIVE_TENS[match["only_tens"]]]
+    if day := match["day"] or match["half"]:
+        return [_DAYS[day]]
+    syllables: list[int | str] = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
+    each = all(isinstance(syllable, int) for syllable in syllables)
+    return _values(syllables) + (_values(syllables[:1]) + _values(syllables[1:2]) if each else [])
 
 
 def _values(run: list[int | str]) -> list[int]:

@@ -23,9 +23,16 @@ _FULL_WIDTH_LETTERS = {code: to for code, to in _FULL_WIDTH.items() if chr(to).i
 _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
 _EQUIVALENTS = {
-    "。": ". ", "、": ", ", "·": ", ", "・": ", ", "ㆍ": ", ", "‧": ", ", "「": '"', "」": '"', "『": '"', "』": '"',
-    "〈": '"', "〉": '"', "《": '"', "》": '"', "〜": "~", "‐": "-", "‑": "-", "−": "-", "⋯": "...", "‥": "..",
+    "。": ". ", "、": ", ", "·": ", ", "・": ", ", "ㆍ": ", ", "‧": ", ", "〜": "~", "‐": "-", "‑": "-", "−": "-",
+    "⋯": "...", "‥": "..",
 }  # fmt: skip
+_USUAL_QUOTES = {
+    "「": '"', "」": '"', "『": '"', "』": '"', "〈": '"', "〉": '"', "《": '"', "》": '"', "«": '"', "»": '"',
+    "‹": "'", "›": "'", "„": '"', "‟": '"',
+}  # fmt: skip
+# „a“, whose end is the beginning of “a”; and the spaces within « a ».
+_LOW_QUOTES = re.compile("„([^„“”]{0,500})[“”]")
+_QUOTE_SPACES = re.compile("(?<=[«‹])[ \u00a0\u202f]|[ \u00a0\u202f](?=[»›])")
 
 
 def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[], Container[str]]) -> str:
@@ -40,11 +47,24 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text)))
     is_wide = bool(scripts & _WIDE_SCRIPTS) and _NARROW not in scripts
     text, end = text.translate(_FULL_WIDTH_LETTERS if is_wide else _FULL_WIDTH), text[-1:]
-    if not text.isascii() and (unknown := set(text) & _EQUIVALENTS.keys()):
+    text = _with_equivalents(text, _EQUIVALENTS, known)
+    return text if end.isspace() else text.rstrip(" ")
+
+
+def with_usual_quotes(text: str, known: Callable[[], Container[str]]) -> str:
+    """`text` with the usual quotation marks in place of those that are not among the `known` characters."""
+    if text.isascii() or not _USUAL_QUOTES.keys() & set(text):
+        return text
+    text = _QUOTE_SPACES.sub("", text)
+    return _with_equivalents(text if "„" in known() else _LOW_QUOTES.sub(r'"\1"', text), _USUAL_QUOTES, known)
+
+
+def _with_equivalents(text: str, equivalents: dict[str, str], known: Callable[[], Container[str]]) -> str:
+    if not text.isascii() and (unknown := set(text) & equivalents.keys()):
         characters = known()
         for sign in unknown:
-            text = text if sign in characters else text.replace(sign, _EQUIVALENTS[sign])
-    return text if end.isspace() else text.rstrip(" ")
+            text = text if sign in characters else text.replace(sign, equivalents[sign])
+    return text
 
 
 def _decoded(match: re.Match[str]) -> str:

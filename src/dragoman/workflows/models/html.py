@@ -8,13 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import WEIGHTS, Bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.exporting.packing import Numbers, Tensor, rounded
-from dragoman.exporting.page import PageModel, render, service_worker
+from dragoman.exporting.page import PageModel, refuse_too_large, render, service_worker
 from dragoman.importing.opennmt.arrays import arrays_of, positions_of
 from dragoman.importing.opennmt.ctranslate2 import model_shape
+from dragoman.importing.opennmt.folder import WEIGHTS as CT2_WEIGHTS
 from dragoman.importing.opennmt.folder import read_ct2_folder
 from dragoman.installed.opening import open_models
 from dragoman.system.files import refuse_unwritable_file, write_text_atomically
@@ -97,8 +98,12 @@ def _page(bundles: Sequence[Bundle], numbers: Numbers | None, listener: Listener
     return render(pages, served=served)
 
 
-def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
-    """A bundle as a page has it. Raises ModelError if its network is not one that a page can run."""
+def page_model(bundle: Bundle, numbers: Numbers | None = None, largest: int | None = None) -> PageModel:
+    """A bundle as a page has it. Raises ModelError if its network is not one that a page can run.
+
+    Raises ConfigError, before anything is loaded, if its weights have more than `largest` bytes in any numbers.
+    """
+    refuse_too_large(bundle.config.project.name, _least_size(bundle), largest)
     # Where there is no PyTorch, the export has the model too.
     has_torch = find_spec("torch") is not None
     read = _of_weights if bundle.has_weights and (has_torch or not bundle.exports) else _of_export
@@ -108,6 +113,15 @@ def page_model(bundle: Bundle, numbers: Numbers | None = None) -> PageModel:
     texts = [path for path in (bundle.folder / "README.md", *notices) if path.is_file()]
     card = "\n".join(FRONT_MATTER.sub("", path.read_text(encoding="utf-8")) for path in texts)
     return PageModel(bundle.config.project.name, bundle.config, bundle.tokenizer, tensors, shape, card)
+
+
+def _least_size(bundle: Bundle) -> int:
+    """The bytes that its weights have at least in a page: a float32 may become an int8, and an int8 stays."""
+    whole = bundle.base or bundle
+    if whole.weights_sha256:
+        return (whole.folder / WEIGHTS).stat().st_size // 4
+    sizes = ((folder / CT2_WEIGHTS).stat().st_size // (1 + 3 * ("int8" not in folder.name)) for folder in whole.exports)
+    return 3 * min(sizes, default=0) // 4
 
 
 def _refuse_twice(bundles: Sequence[Bundle]) -> None:

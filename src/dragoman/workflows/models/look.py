@@ -57,7 +57,7 @@ def live_model(bundle: Bundle, inspection: BundleInspection) -> LiveModel:
 
 def packed(bundle: Bundle) -> LiveModel:
     """The model as a page has it, before a direction and a search are chosen. Raises as `live_model` does."""
-    facts, weights = embedded(page_model(bundle), LARGEST)
+    facts, weights = embedded(page_model(bundle, largest=LARGEST), LARGEST)
     return LiveModel(facts, weights.encode("ascii"))
 
 

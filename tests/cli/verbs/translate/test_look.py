@@ -140,6 +140,13 @@ def test_inspect_writes_the_page_from_python(model: Path, tmp_path: Path) -> Non
     assert "the red dog" in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
+def test_static_without_a_page_is_refused(dragoman: Any, model: Path) -> None:
+    result = dragoman("look", SENTENCE, "-m", model, "--static")
+    assert result.code == 2
+    assert "--static" in result.err
+    assert "--html" in result.err
+
+
 def test_a_page_runs_the_model_unless_it_is_too_large_or_not_wanted(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
