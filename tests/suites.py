@@ -32,7 +32,7 @@ def _pairs(row: tuple[int, ...]) -> set[Any]:
 def covering(*axes: Iterable[Any], quick: int | None = None) -> list[Any]:
     """Rows with every pair of values of two axes; as many are quick as the longest axis has values, with each value.
 
-    `quick`: so many of those at most.
+    `quick`: the most that are.
 
     Of two axes that is their product; of more, what depends on three values at once is not looked for.
     """

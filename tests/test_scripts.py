@@ -12,6 +12,7 @@ SCRIPTS = {
     path.relative_to(ROOT).as_posix(): path
     for folder in ("benchmarks", "reproduce", "examples")
     for path in sorted((ROOT / folder).rglob("*.py"))
+    if "environment" not in path.parts  # what a benchmark installs for the other toolkits
 }
 
 
