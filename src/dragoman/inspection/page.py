@@ -87,7 +87,7 @@ def free_bytes(tokens: int, sentences: int = 1, live: LiveModel | None = None) -
     A page that runs the model has what shows before the model is ready; the rest it computes.
     """
     if live:
-        return (400_000 + len(live.weights) // 20) * max(tokens, 24) // 24 // sentences
+        return (250_000 + len(live.weights) // 25) * max(tokens, 24) // 24 // sentences
     size = min(size_limit(tokens), size_limit(sys.maxsize) // sentences)
     return size - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
 
