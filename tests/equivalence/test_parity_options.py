@@ -251,7 +251,8 @@ def test_an_export_that_forgets_a_rule_is_not_verified(
 ) -> None:
     ours, exported = toy_engines
     golden = golden_sentences(toy_tokenizer, ours, DecodeConfig(), ["red dog", "two", "a cat sees", "bird"])
-    verify_rules(ours, exported, golden)
+    if rule == "min_length":  # once: it is the dearest part
+        verify_rules(ours, exported, golden)
     with pytest.raises(QualityError, match=f"under {rule}=.* translated differently from the reference"):
         verify_rules(ours, Careless(ours, rule), golden)
 
