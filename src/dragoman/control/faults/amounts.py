@@ -18,7 +18,6 @@ from dragoman.text.words.number_words import (
     HALF,
     LANGUAGES,
     LONGEST_MONTH,
-    MAYBE_SINO,
     NEGATIVE,
     QUARTER,
     TEENS,
@@ -29,7 +28,6 @@ from dragoman.text.words.number_words import (
     months,
     power_at,
     spoken,
-    stated,
 )
 from dragoman.text.words.numbers import Number, Value, are_other, differences, find_numbers
 
@@ -139,8 +137,7 @@ def compare(
         _forgive_teens(lost, added, source, text)
         words, other_words = (spoken(_without_teens(*sides)) for sides in ((source, text), (text, source)))
         _drop(lost, other_words, text)
-        # A translation may repeat a number that its source says once: `제3자` where that has `it`.
-        _drop(added, Counter(dict.fromkeys(words, added.total())), source)
+        _drop(added, words, source)
         for month in dated:
             if month not in others and month not in other_words:
                 lost[month] += 1
@@ -152,31 +149,14 @@ def compare(
     return Differences(lost, added)
 
 
-def differing_numerals(source: str, text: str) -> tuple[Counter[Value], Counter[Value]]:
-    """The numbers that one of two texts surely says in words and the other has neither so nor in digits."""
-    return _unstated(source, text), _unstated(text, source)
-
-
-def _unstated(text: str, other: str) -> Counter[Value]:
-    numbers = stated(text)
-    if not numbers:
-        return Counter()
-    there = {*spoken(other), *(amount.value for amount in find_amounts(other))}
-    lost = [number for number in numbers if number not in there]
-    return Counter() if lost and not stated(other) and MAYBE_SINO.search(other) else Counter(lost)
-
-
-def _drop(values: Counter[Value], words: Counter[int], text: str) -> None:
-    """Take out the values that a text says in words, as often as it says them."""
+def _drop(values: Counter[Value], words: frozenset[int], text: str) -> None:
+    """Take out the values that a text says in words; once may be enough: 다섯 개씩 of five apples and five pears."""
     for value in list(values):
-        if isinstance(value, str):
-            continue
-        values[value] -= min(values[value], words[int(value)] if value == int(value) else 0)
-        if isinstance(value, Decimal) and (
-            (value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text))
-        ):
+        is_there = value in words
+        if not is_there and isinstance(value, Decimal):
+            is_there = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
+        if is_there:
             del values[value]
-    values += Counter()
 
 
 def _forgive_teens(lost: Counter[Value], added: Counter[Value], source: str, text: str) -> None:

@@ -20,21 +20,21 @@ from functools import cached_property
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import Amount, compare, differing_numerals, find_amounts
+from dragoman.control.faults.amounts import Amount, compare, find_amounts
 from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
     FOREIGN,
     REPLACEMENT,
     SIGN,
-    differing_measures,
     differing_signs,
     differing_words,
+    lost_measures,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
-from dragoman.text.words.number_words import LANGUAGES, NUMERAL
+from dragoman.text.words.number_words import LANGUAGES
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
 from dragoman.translation import Candidate, Flag, Translation
 
@@ -160,9 +160,6 @@ class Faults:
     extra_signs: Counter[str] = field(default_factory=Counter)
     missing_words: Counter[str] = field(default_factory=Counter)
     extra_words: Counter[str] = field(default_factory=Counter)
-    missing_numerals: Counter[Value] = field(default_factory=Counter)
-    """Numbers in words."""
-    extra_numerals: Counter[Value] = field(default_factory=Counter)
     negation: str = ""
     """`lacks` or `adds`, if only one of source and translation is negated."""
     report_placeholders: bool = False
@@ -180,8 +177,7 @@ class Faults:
     def doubts(self) -> int:
         """How much there is that another hypothesis may have right, and that no edit can repair."""
         signs = (self.missing_signs + self.extra_signs + self.missing_words + self.extra_words).total()
-        numerals = (self.missing_numerals + self.extra_numerals).total()
-        return signs + numerals + bool(self.negation) + self.number_order
+        return signs + bool(self.negation) + self.number_order
 
     @property
     def changes(self) -> int:
@@ -203,8 +199,7 @@ class Faults:
         flags = (
             [Flag("placeholder", f"placeholders: the translation {' and '.join(parts)}; correct it")] if parts else []
         )
-        lost, added = self.missing_numbers + self.missing_numerals, self.extra_numbers + self.extra_numerals
-        named = (("lacks", lost), ("has another", added))
+        named = (("lacks", self.missing_numbers), ("has another", self.extra_numbers))
         parts = [f"{what} {_listed(numbers)}" for what, numbers in named if numbers]
         parts += ["has those of a list in another order"] if self.number_order else []
         if parts:
@@ -308,15 +303,10 @@ class Requirements:
         assert self.languages
         source, outside = self.outside, blanked(text, placeholders, "\0")
         differing: dict[str, Any] = {}
-        if self.with_numbers and (NUMERAL.search(source) or NUMERAL.search(outside)):
-            differing["missing_numerals"], differing["extra_numerals"] = differing_numerals(source, outside)
         if SIGN.search(outside) or SIGN.search(source):
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
-            for name, measures in zip(
-                ("missing_signs", "extra_signs"), differing_measures(source, outside), strict=True
-            ):
-                differing[name] = differing.get(name, Counter()) + measures
+            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):

@@ -78,7 +78,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\
 _QUOTES = "\u00ab\u2039\u201e\u300c\u300e\u300a\u3008"
 _ANY_QUOTE = re.compile(
     rf"[\"\u201c\u201d\u201f\u00bb\u203a\u300d\u300f\u300b\u3009{_QUOTES}]"
-    r"|(?<!\w)['\u2018\u201a]\b|\b['\u2019](?!\w)"
+    r"|(?<!\w)['\u2018\u201a]\b|(?<=[\w.!?…,])['\u2019](?!\w)|(?<!\w)[*_]+\b|(?<=[\w.!?…,])[*_]+(?!\w)"
 )
 SIGN = re.compile(f"[{_ASCII}{_OTHERS}{_BLOCKS}{_WIDE}{_QUOTES}]")
 
@@ -132,6 +132,7 @@ def _not_in(words: list[str], folded: str) -> Counter[str]:
     return Counter({word: n for word, n, form in usual if not _is_there(form, folded, joined)})
 
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # Units behind a number, and their names.
 _MEASURES = {
     "km|km/h|kph": "킬로|시속|kilomet|km", "cm": "센티|centimet", "mm": "밀리|millimet|미리", "kg": "킬로|kilo",
@@ -140,41 +141,44 @@ _MEASURES = {
     "tb": "테라|tera", "[kmg]?hz": "헤르츠|hertz", "kwh?": "킬로와트|kilowatt", "ms": "밀리초|millisec",
     "px": "픽셀|pixel",
 }  # fmt: skip
-_MEASURE = re.compile(rf"(?<=\d)\s?({'|'.join(sorted(_MEASURES, key=len, reverse=True))})(?![A-Za-z/])", re.IGNORECASE)
-# Halves of a day with an hour, and what says so elsewhere.
+_MEASURE = re.compile(
+    rf"(?<![\d.,])(\d+(?:[.,]\d+)*)\s?({'|'.join(sorted(_MEASURES, key=len, reverse=True))})(?![A-Za-z/])",
+    re.IGNORECASE,
+)
+# Halves of a day with an hour, and what says so elsewhere; hours from 13 on, or with minutes, need none.
 _HALVES_OF_DAY = {
     "p.m.": (
-        re.compile(r"\d\s?p\.?\s?m\b|오후\s?\d", re.IGNORECASE),
+        re.compile(r"(\d+)(?::\d\d)?\s?p\.?\s?m\b|오후\s?(\d+)", re.IGNORECASE),
         re.compile(
-            r"\d\s?p\.?\s?m\b|\b(?:pm|afternoon|evening|night|tonight|noon|midday|dinner)\b|오후|저녁|밤|낮|정오|자정|점심"
-            r"|(?<!\d)(?:1[2-9]|2[0-4])\s?(?:시|:\d\d|h|o'clock)",
+            r"\bp\.?\s?m\b|\dp\.?m\b|\b(?:afternoon|evening|night|tonight|noon|midday|dinner)|오후|저녁|밤|낮|정오|자정|점심",
             re.IGNORECASE,
         ),
     ),
     "a.m.": (
-        re.compile(r"\d\s?a\.?\s?m\b|오전\s?\d", re.IGNORECASE),
+        re.compile(r"(\d+)(?::\d\d)?\s?a\.?\s?m\b(?!\s(?:i|we|you|he|she|they)\b)|오전\s?(\d+)", re.IGNORECASE),
         re.compile(
-            r"\d\s?a\.?\s?m\b|\b(?:morning|dawn|midnight|night|early|overnight)|오전|아침|새벽|자정|밤"
-            r"|(?<!\d)0\d?\s?(?:시|:\d\d)",
+            r"\ba\.?\s?m\b|\da\.?m\b|\b(?:morning|dawn|midnight|night|early|overnight)|오전|아침|새벽|자정|밤",
             re.IGNORECASE,
         ),
     ),
 }
+_WHOLE_DAY = re.compile(r"\d:\d\d|(?<!\d)(?:1[3-9]|2[0-4])\s?(?:시|h\b|o['’]clock)")
 
 
-def differing_measures(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
-    """The units and the halves of a day next to numbers that a translation lacks, and those that it makes up."""
+def lost_measures(source: str, text: str) -> Counter[str]:
+    """The units and the halves of a day of numbers that a translation has in digits, without them."""
     source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
-    return _unmeasured(source, text), _unmeasured(text, source)
-
-
-def _unmeasured(text: str, other: str) -> Counter[str]:
-    lost = [half for half, (sure, usual) in _HALVES_OF_DAY.items() if sure.search(text) and not usual.search(other)]
-    for unit in dict.fromkeys(_MEASURE.findall(text)):
+    numbers = {match[0] for match in _NUMBER.finditer(text)}
+    lost = []
+    if not _WHOLE_DAY.search(text):
+        for half, (sure, usual) in _HALVES_OF_DAY.items():
+            hours = {match[1] or match[2] for match in sure.finditer(source)}
+            lost += [half] if hours & numbers and not usual.search(text) else []
+    for unit in dict.fromkeys(unit for number, unit in _MEASURE.findall(source) if number in numbers):
         names = next(names for forms, names in _MEASURES.items() if re.fullmatch(forms, unit, re.IGNORECASE))
-        if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", other, re.IGNORECASE):
+        if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", text, re.IGNORECASE):
             lost.append(unit)
-    return Counter(lost)
+    return Counter(dict.fromkeys(lost, 1))
 
 
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:

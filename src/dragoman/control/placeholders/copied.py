@@ -33,7 +33,7 @@ from dragoman.text.terms.symbols import find_symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
-from dragoman.text.words.number_words import AFTER_MONTH, LONGEST_MONTH
+from dragoman.text.words.number_words import AFTER_MONTH, BEHIND_NUMBER, LONGEST_MONTH
 from dragoman.text.words.particles import with_particles_of
 from dragoman.text.words.reading import read, with_usual_quotes
 from dragoman.text.words.script import has_word, is_cased, script_of, scripts_of_language
@@ -69,10 +69,11 @@ _WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 # A list of this many names with commas is one name.
 LEAST_LISTED = 5
-# Numbers in digits with one sign between them, of which a model loses some. A unit belongs to the last of them.
+# Numbers in digits with one sign between them, of which a model loses some; not where a word belongs to the last one:
+# `7, 8, 9월`, `5, 6, 7 May`, `100, 200, 300만`.
 _NUMBERS = re.compile(
     r"(?<![\w.,:/$€£¥₩+-])\d{1,9}(?:(?P<between>, |; | / | )\d{1,9}(?:(?P=between)\d{1,9})+)"
-    r"(?!\d|\s?[%‰℃°]|[.,:/-]\d)"
+    rf"(?!\d|,|\s?[%‰℃°]|[.:/-]\d|[^\W\d_]|\s[가-힣]|\s(?i:{BEHIND_NUMBER})\b)"
 )
 # Names of a line, at most: each is looked for in the line.
 MOST_NAMES = 400

@@ -38,7 +38,6 @@ from dragoman.text.terms.protect import blanked, is_prose
 from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
-from dragoman.text.words.number_words import NUMERAL
 from dragoman.translation import Candidate, Flag, Term, Translation
 
 # A narrower beam is widened: of a few hypotheses, often one is complete.
@@ -104,8 +103,6 @@ def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
     if not usual or not all(is_prose(text) and not SIGN.search(text) for text in texts):
         return False
     source, *others = texts
-    if any(map(NUMERAL.search, texts)):
-        return False
     if not line.languages or not NEGATIONS.keys() >= set(line.languages):
         return True
     first, second = line.languages

@@ -7,7 +7,6 @@ never one that it must have.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -80,6 +79,10 @@ TEENS_IN_DIGITS, TEENS_IN_WORDS = re.compile(r"(?<!\d)10\s?대(?!\d)"), re.compi
 # What is before the day of a date, after which a year may follow: `May 5, 2024`.
 LONGEST_MONTH = 12  # characters, with a full stop and a space
 AFTER_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\.?\s$")
+# Words that belong to the number before them, and would be lost or mean another thing without it.
+BEHIND_NUMBER = "|".join(
+    (*_MONTHS, "hundred", "thousand", "million", "billion", "trillion", "dozen", "[ap]m", r"[ap]\.m")
+)
 SHORT = 3  # letters: `m` in words is no million, as in `I'm two`
 HALF = re.compile(r"\bhal(?:f|ves)\b|반")
 QUARTER = re.compile(r"\bquarters?\b|분기")
@@ -159,50 +162,10 @@ def power_at(text: str, at: int) -> Power | None:
     return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
 
 
-# Every number in words from LEAST_STATED on has one of these; and English ones as a whole.
-NUMERAL = re.compile(
-    r"hundred|thousand|[mbtr]{1,2}illion|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)(?:y|ieth)|teen(?:th)?\b"
-    r"|[일이삼사오육륙칠팔구십백천만억조]{2}|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔",
-    re.IGNORECASE,
-)
-LEAST_STATED = 13
-_CARDINAL = (
-    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
-    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty)"
-)
-_CARDINALS = (
-    rf"\b{_CARDINAL}(?:(?:[\s-]|\sand\s)(?:{_CARDINAL}|hundred|thousand|[mbtr]{{1,2}}illion|first|second|third|\w{{2,9}}th))*\b"
-    r"(?![\s-]?(?:hundreds|thousands|[mbtr]{1,2}illions)\b)"
-)
-
-
-_STATED_SINO = re.compile(
-    "[일이삼사오육칠팔구십백천]+[십백천만억조][일이삼사오육칠팔구십백천만억조]*|[십백천][일이삼사오육칠팔구만억조]+"
-)
-# What may be a number in syllables that is not read: `삼만 오백이라`.
-MAYBE_SINO = re.compile("[일이삼사오육칠팔구]?[십백천만억][일이삼사오육칠팔구십백천만억]")
-
-
-def stated(text: str) -> list[int]:
-    """The numbers from LEAST_STATED on that a text surely says in words: `three hundred`, 삼백이십 명."""
-    if not NUMERAL.search(text):
-        return []
-    numbers = [_part_of_power(match) for match in _HALVES.finditer(text)]
-    for match in re.compile(_CARDINALS, re.IGNORECASE).finditer(_HALVES.sub(" ", text)):
-        values = list(_latin(match[0]))
-        numbers += values if len(values) == 1 else []  # nineteen eighty-four
-    for match in re.finditer(_HANGUL, text):
-        if not (match["only_tens"] or match["tens"] or _STATED_SINO.fullmatch(match["sino"] or "")):
-            continue
-        if re.compile(_SURELY_COUNTED).match(text, match.end()):
-            numbers += _of_hangul(match)[:1]
-    return [number for number in numbers if number >= LEAST_STATED]
-
-
 @lru_cache(maxsize=64)
-def spoken(text: str) -> Counter[int]:
-    """The numbers that a text says in words, or may say, and how often."""
-    return Counter((*_latin(text), *_hangul(text)))
+def spoken(text: str) -> frozenset[int]:
+    """The numbers that a text says in words, or may say."""
+    return frozenset((*_latin(text), *_hangul(text)))
 
 
 def months(text: str) -> list[int]:
@@ -233,6 +196,8 @@ def _latin(text: str) -> Iterable[int]:
             if value is not None and run and text[end] == " " and text[match.end() : match.end() + 1] == "-":
                 yield from _values(run)  # twenty one-way tickets
                 yield value
+            if run and value is not None and _may_be_apart(word, text[end : match.start()]):
+                yield from (*_values(run), value)
             for before in _ended(run, word if value is None else value):
                 yield from _values(before)
                 run = run[len(before) :]
@@ -247,6 +212,11 @@ def _latin(text: str) -> Iterable[int]:
                 if table is _LIKE:
                     run, end, is_like = [1], match.end(), True
     yield from _values(run)
+
+
+def _may_be_apart(word: str, gap: str) -> bool:
+    """Whether a word behind a number may belong to what follows: a thirty-second film, twenty fourth graders."""
+    return word == "second" or (gap == " " and word.endswith(("rd", "th")))
 
 
 def _part_of_power(match: re.Match[str]) -> int:

@@ -27,12 +27,8 @@ _EQUIVALENTS = {
     "⋯": "...", "‥": "..",
 }  # fmt: skip
 _USUAL_QUOTES = {
-    "「": '"', "」": '"', "『": '"', "』": '"', "〈": '"', "〉": '"', "《": '"', "》": '"', "«": '"', "»": '"',
-    "‹": "'", "›": "'", "„": '"', "‟": '"',
+    "「": '"', "」": '"', "『": '"', "』": '"', "〈": '"', "〉": '"', "《": '"', "》": '"',
 }  # fmt: skip
-# „a“, whose end is the beginning of “a”; and the spaces within « a ».
-_LOW_QUOTES = re.compile("„([^„“”]{0,500})[“”]")
-_QUOTE_SPACES = re.compile("(?<=[«‹])[ \u00a0\u202f]|[ \u00a0\u202f](?=[»›])")
 
 
 def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[], Container[str]]) -> str:
@@ -52,11 +48,8 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
 
 
 def with_usual_quotes(text: str, known: Callable[[], Container[str]]) -> str:
-    """`text` with the usual quotation marks in place of those that are not among the `known` characters."""
-    if text.isascii() or not _USUAL_QUOTES.keys() & set(text):
-        return text
-    text = _QUOTE_SPACES.sub("", text)
-    return _with_equivalents(text if "„" in known() else _LOW_QUOTES.sub(r'"\1"', text), _USUAL_QUOTES, known)
+    """`text` with `"` in place of East Asian quotation marks that are not among the `known` characters."""
+    return _with_equivalents(text, _USUAL_QUOTES, known)
 
 
 def _with_equivalents(text: str, equivalents: dict[str, str], known: Callable[[], Container[str]]) -> str:
