@@ -272,7 +272,7 @@ def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened:
     looked(tab, lambda: tab.fill("#live-text", "animal street it wide"))
     pieces = tab.evaluate("window.dragoman.data.pieces.source")
     starts = [i for i, piece in enumerate(pieces) if piece.startswith("\u2581") or piece == "</s>"]
-    animal, _, it, _ = [range(a, b) for a, b in pairwise(starts)]
+    animal, street, it, _ = [range(a, b) for a, b in pairwise(starts)]
     read = (
         "Array.from({ length: 2 }, (_, i) => [...window.dragoman.array(`encoder.${i}.self_attention.weights`).values])"
     )
@@ -281,6 +281,12 @@ def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened:
     link = tab.locator("#found a").first
     layer, head = divmod(int(sums.argmax()), 4)
     assert link.inner_text() == f"it \u2192 animal {float(sums.max()):.2f} ({layer + 1}.{head + 1})"
+    strongest = {"animal": float(sums.max()), "street": float(weights[:, it][:, :, street].sum(2).mean(1).max())}
+    kind = "none" if max(strongest.values()) < 0.3 else "wrong"
+    if kind == "wrong" and strongest["street"] > strongest["animal"]:  # a reader of "wide" takes it for the street
+        kind = "right"
+    claim = tab.evaluate(f"""JSON.parse(document.getElementById("texts").textContent).en["found.{kind}"]""")
+    assert claim.replace("{meant}", "street").replace("{other}", "animal") in tab.locator("#found").inner_text()
     link.click()
     playwright.expect(tab.locator(".enlarged figcaption")).to_contain_text(f"Layer {layer + 1} \u00b7 Head {head + 1}")
 

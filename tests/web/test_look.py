@@ -23,7 +23,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.web import LOOK, PACKAGE
 from dragoman.workflows.models.html import page_model
-from javascript import ask
+from javascript import ask, evaluate
 
 LOOK_FOLDER = Path(__file__).parents[2] / "src" / PACKAGE.replace(".", "/") / "look"
 TEXT = "red dog sees two big cat"
@@ -247,6 +247,23 @@ def test_a_rival_has_its_rank_its_reasons_and_the_search_that_begins_with_it(bun
     [scored] = asked(tmp_path, model, {"kind": "inside", "surgery": {}, **ids})
     assert answer["search"]["log_prob"] == pytest.approx(sum(scored["facts"]["logProbs"]), abs=1e-3)
     assert len(word["pieces"]) == len(word["logProbs"]) > 1
+
+
+def test_punctuation_around_a_word_is_not_part_of_it(tmp_path: Path) -> None:
+    words = (LOOK_FOLDER.parents[1] / "inspection/web/words.js").read_text(encoding="utf-8")
+    driver = """
+const joined = (pieces) => groupsOf(pieces).map((group) => group.map((i) => pieces[i]).join(" "));
+const answer = (lines) => lines.map(joined);
+"""
+    lines = {
+        "\u2581it \u2581t ired . </s>": ["\u2581it", "\u2581t ired", ".", "</s>"],
+        "\u2581didn ' t": ["\u2581didn ' t"],
+        '\u2581( a ) . "': ["\u2581(", "a", ') . "'],
+        "\u2581 <0xEA> <0xB0> <0x80> , \u25813 . 5": ["\u2581 <0xEA> <0xB0> <0x80>", ",", "\u25813 . 5"],
+        "<unk> . a": ["<unk>", ". a"],
+    }
+    found = evaluate(tmp_path, f"{words}\n{driver}", [line.split(" ") for line in lines])
+    assert found == list(lines.values())
 
 
 def test_a_module_is_short() -> None:
