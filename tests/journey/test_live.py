@@ -190,6 +190,13 @@ def test_a_worker_that_a_device_ended_is_started_again(page: Path, opened: Calla
     looked(tab, wake)
     assert tab.evaluate("[workers.length, dragoman.data.source]") == [2, "big red bird"]
     assert "cannot run" not in tab.locator("#live-status").inner_text()
+    # A question on the sentence, of a worker that has not read it.
+    tab.locator("#to-beam").click()
+    tab.evaluate("workers[1].terminate()")
+    tab.locator("#view-beam .bars button.plain").nth(2).click()
+    tab.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+    tab.wait_for_selector(".rival .facts")
+    assert tab.evaluate("workers.length") == 3
 
 
 def test_a_page_of_recorded_values_says_why(page: Path, opened: Callable[..., Any], tmp_path: Path) -> None:
@@ -378,6 +385,21 @@ def test_why_not_that_word(page: Path, opened: Callable[..., Any]) -> None:
     tab.press("#rival-text", "Enter")
     tab.wait_for_selector('html[data-rival="red dog"]', state="attached")
     assert tab.locator(".rival h4").inner_text().count("\u2581") >= 2
+    typed = tab.evaluate("location.hash")
+    tab.locator("#to-heads").click()
+    tab.wait_for_selector("#view-heads.current h2")
+    tab.locator("#to-beam").click()
+    tab.wait_for_selector("#view-beam.current .rival h4")
+    assert tab.evaluate("location.hash") == typed, "the tab of a view keeps what the view has chosen"
+    for address in (sent, typed, sent):
+        tab.evaluate("(hash) => (location.hash = hash)", address)
+        count = 2 if address == typed else 1
+        playwright.expect(tab.locator(".rival h4")).to_have_text(
+            re.compile(r"^Step \d+: " + r"\S*\u2581.*" * (count - 1) + ".* instead of")
+        )
+        assert tab.locator("#rival-text").input_value() == ("red dog" if address == typed else "")
+    tab.evaluate("location.hash = 'en/beam'")
+    playwright.expect(tab.locator(".rival .facts")).to_have_count(0)
     tab.locator(".node.pruned").last.click()
     tab.wait_for_selector(".rival .facts")
     assert tab.locator(".node.path").count() >= 2, "the whole path is lit"
