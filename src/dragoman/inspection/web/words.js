@@ -88,6 +88,9 @@ function byWords(x, total = false) {
 // The row of a matrix, or the column, in which a piece is.
 const placeOf = (x, piece, axis = 0) => (x.groups ? x.groups[axis].findIndex((group) => group.includes(piece)) : piece);
 
+// Where words are shown: a line for what is computed of pieces.
+const byPieces = () => (page.words ? el("p.hint", {}, t("words.not")) : null);
+
 // What a click on a cell of a merged matrix shows: the values of the pieces, adding up.
 function wordInputs(x) {
   if (!x.groups) return null;
@@ -105,6 +108,6 @@ function wordInputs(x) {
     );
     const sum = cells.reduce((all, [value]) => all + value / share, 0);
     const head = [t("axis.query"), t("axis.key"), t("words.value"), ...(share > 1 ? [`÷ ${share}`] : [])];
-    return [el("p", {}, t(total ? "words.total" : "words.rule")), terms(cells, head, sum)];
+    return [terms(cells, head, sum)];
   };
 }
