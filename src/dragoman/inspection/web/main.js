@@ -209,6 +209,13 @@ window.addEventListener("beforeprint", () => {
   });
 });
 window.addEventListener("hashchange", changed);
+// A page around this one passes on the language and the theme of its reader.
+window.addEventListener("message", ({ source, data: wanted }) => {
+  if (source !== window.parent || window.parent === window || !Object.hasOwn(texts, wanted?.lang)) return;
+  const theme = ["dark", "light"].includes(wanted.theme) ? wanted.theme : "";
+  history.replaceState(null, "", hash({ ...page, lang: wanted.lang, theme }));
+  changed();
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   frame();
   stage();
