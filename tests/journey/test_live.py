@@ -118,7 +118,9 @@ def test_every_view_follows_what_is_typed_and_switched(
         for end in ("Home", "End"):
             looked(tab, lambda name=name, end=end: tab.locator(f"#switch-{name}").press(end))
     tab.locator("#to-walk").click()
-    assert tab.evaluate(SKIPPED) in tab.locator("main").inner_text()
+    tab.evaluate("window.dragoman.leadTo('step-self-qkv')")
+    assert tab.evaluate(SKIPPED) in tab.locator("#step-self-qkv").inner_text()
+    assert tab.locator("#step-self-qkv figure").count() == 0
     for view in VIEWS:
         tab.locator(f"#to-{view}").click()
         tab.wait_for_selector(f"#view-{view}.current h2")
@@ -190,6 +192,13 @@ def test_a_worker_that_a_device_ended_is_started_again(page: Path, opened: Calla
     looked(tab, wake)
     assert tab.evaluate("[workers.length, dragoman.data.source]") == [2, "big red bird"]
     assert "cannot run" not in tab.locator("#live-status").inner_text()
+    # A question on the sentence, of a worker that has not read it.
+    tab.locator("#to-beam").click()
+    tab.evaluate("workers[1].terminate()")
+    tab.locator("#view-beam .bars button.plain").nth(2).click()
+    tab.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+    tab.wait_for_selector(".rival .facts")
+    assert tab.evaluate("workers.length") == 3
 
 
 def test_a_page_of_recorded_values_says_why(page: Path, opened: Callable[..., Any], tmp_path: Path) -> None:
@@ -272,7 +281,7 @@ def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened:
     looked(tab, lambda: tab.fill("#live-text", "animal street it wide"))
     pieces = tab.evaluate("window.dragoman.data.pieces.source")
     starts = [i for i, piece in enumerate(pieces) if piece.startswith("\u2581") or piece == "</s>"]
-    animal, _, it, _ = [range(a, b) for a, b in pairwise(starts)]
+    animal, street, it, _ = [range(a, b) for a, b in pairwise(starts)]
     read = (
         "Array.from({ length: 2 }, (_, i) => [...window.dragoman.array(`encoder.${i}.self_attention.weights`).values])"
     )
@@ -281,6 +290,12 @@ def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened:
     link = tab.locator("#found a").first
     layer, head = divmod(int(sums.argmax()), 4)
     assert link.inner_text() == f"it \u2192 animal {float(sums.max()):.2f} ({layer + 1}.{head + 1})"
+    strongest = {"animal": float(sums.max()), "street": float(weights[:, it][:, :, street].sum(2).mean(1).max())}
+    kind = "none" if max(strongest.values()) < 0.3 else "wrong"
+    if kind == "wrong" and strongest["street"] > strongest["animal"]:  # a reader of "wide" takes it for the street
+        kind = "right"
+    claim = tab.evaluate(f"""JSON.parse(document.getElementById("texts").textContent).en["found.{kind}"]""")
+    assert claim.replace("{meant}", "street").replace("{other}", "animal") in tab.locator("#found").inner_text()
     link.click()
     playwright.expect(tab.locator(".enlarged figcaption")).to_contain_text(f"Layer {layer + 1} \u00b7 Head {head + 1}")
 
@@ -337,13 +352,15 @@ def test_pieces_are_merged_to_words_everywhere_and_in_the_address(page: Path, op
     field = tab.locator(".enlarged .field")
     merged = torch.tensor(field.evaluate("one => Array.from(one.x.values)")).reshape(3, 3)
     torch.testing.assert_close(merged, torch.tensor(expected), atol=1e-5, rtol=0)
-    assert "mean over the pieces that read" in tab.locator(".enlarged").inner_text()
     field.focus()
     field.press("Enter")
+    assert tab.locator(".enlarged").inner_text().count("mean over the pieces that read") == 1
     total = tab.locator(".enlarged tfoot td").last.inner_text()
     assert float(total) == pytest.approx(expected[0][0], abs=1e-4)
     tab.locator("#to-attribution").click()
     playwright.expect(tab.locator("#view-attribution .way").first.locator(".piece")).to_have_text(shown)
+    assert "Each output word" in tab.locator("#view-attribution").inner_text()
+    assert "Computed by pieces" in tab.locator("#view-attribution section").last.inner_text()
     sent = tab.evaluate("location.hash")
     assert sent.endswith("/words")
     other = opened(page, sent.lstrip("#"))
@@ -372,6 +389,21 @@ def test_why_not_that_word(page: Path, opened: Callable[..., Any]) -> None:
     tab.press("#rival-text", "Enter")
     tab.wait_for_selector('html[data-rival="red dog"]', state="attached")
     assert tab.locator(".rival h4").inner_text().count("\u2581") >= 2
+    typed = tab.evaluate("location.hash")
+    tab.locator("#to-heads").click()
+    tab.wait_for_selector("#view-heads.current h2")
+    tab.locator("#to-beam").click()
+    tab.wait_for_selector("#view-beam.current .rival h4")
+    assert tab.evaluate("location.hash") == typed, "the tab of a view keeps what the view has chosen"
+    for address in (sent, typed, sent):
+        tab.evaluate("(hash) => (location.hash = hash)", address)
+        count = 2 if address == typed else 1
+        playwright.expect(tab.locator(".rival h4")).to_have_text(
+            re.compile(r"^Step \d+: " + r"\S*\u2581.*" * (count - 1) + ".* instead of")
+        )
+        assert tab.locator("#rival-text").input_value() == ("red dog" if address == typed else "")
+    tab.evaluate("location.hash = 'en/beam'")
+    playwright.expect(tab.locator(".rival .facts")).to_have_count(0)
     tab.locator(".node.pruned").last.click()
     tab.wait_for_selector(".rival .facts")
     assert tab.locator(".node.path").count() >= 2, "the whole path is lit"

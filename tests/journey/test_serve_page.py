@@ -291,7 +291,11 @@ def test_look_inside_shows_a_model_with_weights(
         tab.wait_for_selector(".attention td")
         assert tab.locator("#look-layer option").count() == 2
         tab.select_option("#look-layer", "1")
-        tab.click("#language")  # the frame stays as it is
+        tab.click("#language")  # the frame follows and stays where it is
+        playwright.expect(page.locator("html")).to_have_attribute("lang", "en")
+        tab.click("#theme")
+        theme = tab.locator("html").get_attribute("data-theme")
+        playwright.expect(page.locator("html")).to_have_attribute("data-theme", theme or "")
         assert page.locator("#live-text").input_value() == "big bird"
         assert faults(tab) == []
         assert fits(tab)

@@ -23,7 +23,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.web import LOOK, PACKAGE
 from dragoman.workflows.models.html import page_model
-from javascript import ask
+from javascript import ask, evaluate
 
 LOOK_FOLDER = Path(__file__).parents[2] / "src" / PACKAGE.replace(".", "/") / "look"
 TEXT = "red dog sees two big cat"
@@ -247,6 +247,57 @@ def test_a_rival_has_its_rank_its_reasons_and_the_search_that_begins_with_it(bun
     [scored] = asked(tmp_path, model, {"kind": "inside", "surgery": {}, **ids})
     assert answer["search"]["log_prob"] == pytest.approx(sum(scored["facts"]["logProbs"]), abs=1e-3)
     assert len(word["pieces"]) == len(word["logProbs"]) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bundle", ["today"], indirect=True)
+def test_a_typed_word_is_compared_where_it_differs_from_the_output(bundle: Bundle, tmp_path: Path) -> None:
+    model, target = page_model(bundle), bundle.tokenizer.target.processor
+    source = [*bundle.tokenizer.encode([TEXT], "source")[0], EOS]
+    output, other = (target.EncodeAsIds(text) for text in ("red dog sees", "red cat"))
+    letters = [target.PieceToId(piece) for piece in "\u2581red"]
+    assert target.EncodeAsIds("red") != letters
+
+    def typed(text: str) -> dict[str, Any]:
+        return {"kind": "rival", "before": [], "rival": text, "typed": True}
+
+    def inside(ids: list[int]) -> dict[str, Any]:
+        return {"kind": "inside", "surgery": {}, "source_ids": source, "target_ids": [*ids, EOS]}
+
+    row = {"kind": "row", "name": "encoder.0.self_attention.w_q", "row": 0}
+    requests = [typed("red"), row, inside(output), typed("red dog"), typed("red cat"), inside(letters), typed("red")]
+    lost, lost_row, _, chosen, rival, _, same = asked(tmp_path, model, *requests)
+    [scored] = asked(tmp_path, model, inside(other))
+    assert lost["lost"]
+    assert lost_row["lost"], "an engine that has read no sentence"
+    assert chosen["chosen"]
+    assert "sameText" not in chosen
+    at = next(i for i, (one, two) in enumerate(zip(output, other, strict=False)) if one != two)
+    assert rival["at"] == at > 0
+    assert rival["against"][0] == target.IdToPiece(output[at])
+    assert rival["pieces"] == [target.IdToPiece(piece) for piece in other]
+    assert rival["logProbs"] == pytest.approx(scored["facts"]["logProbs"][:-1], abs=1e-3)
+    gap = rival["logProbs"][at] - rival["against"][1]
+    assert sum(value for _, value in rival["reasons"]["parts"]) == pytest.approx(gap, abs=1e-3)
+    assert same["sameText"]
+    assert not rival["sameText"]
+
+
+def test_punctuation_around_a_word_is_not_part_of_it(tmp_path: Path) -> None:
+    words = (LOOK_FOLDER.parents[1] / "inspection/web/words.js").read_text(encoding="utf-8")
+    driver = """
+const joined = (pieces) => groupsOf(pieces).map((group) => group.map((i) => pieces[i]).join(" "));
+const answer = (lines) => lines.map(joined);
+"""
+    lines = {
+        "\u2581it \u2581t ired . </s>": ["\u2581it", "\u2581t ired", ".", "</s>"],
+        "\u2581didn ' t": ["\u2581didn ' t"],
+        '\u2581( a ) . "': ["\u2581(", "a", ') . "'],
+        "\u2581 <0xEA> <0xB0> <0x80> , \u25813 . 5": ["\u2581 <0xEA> <0xB0> <0x80>", ",", "\u25813 . 5"],
+        "<unk> . a": ["<unk>", ". a"],
+    }
+    found = evaluate(tmp_path, f"{words}\n{driver}", [line.split(" ") for line in lines])
+    assert found == list(lines.values())
 
 
 def test_a_module_is_short() -> None:

@@ -16,7 +16,11 @@ class Client {
 
   // Load a model once; the answer is the name of its arithmetic. Fails with "damaged" for weights that were cut.
   load(which) {
-    if (!this.loaded.has(which)) this.loaded.set(which, this.ask({ kind: "load", which }));
+    if (!this.loaded.has(which)) {
+      const loading = this.ask({ kind: "load", which });
+      this.loaded.set(which, loading);
+      loading.catch(() => this.loaded.delete(which)); // another try may succeed
+    }
     return this.loaded.get(which);
   }
 

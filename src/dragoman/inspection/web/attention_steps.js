@@ -71,8 +71,9 @@ function weightedSum(path, head, at, weights) {
   const order = [...row.keys()]
     .filter((j) => row[j] >= 0.001)
     .sort((a, b) => row[b] - row[a]);
-  const terms = order.slice(0, 3).map((j) => `${number(row[j], 3)} · ${signed(v.values[j * width])}`);
-  return `Σⱼ A(p, j) v(j)₁ = ${terms.join(" + ")}${order.length > 3 ? " + …" : ""} = ${number(rowOf(out, at)[0], 3)}`;
+  const keys = labelsOf(weights, "key");
+  const terms = order.slice(0, 3).map((j) => `${number(row[j], 3)} · ${signed(v.values[j * width])} [${isolated(keys[j])}]`);
+  return `Σⱼ A(${isolated(labelsOf(weights, "position")[at])}, j) v(j)₁ = ${terms.join(" + ")}${order.length > 3 ? " + …" : ""} = ${number(rowOf(out, at)[0], 3)}`;
 }
 
 const AXES = { self: "S × S", masked: "T × T", cross: "T × S" };

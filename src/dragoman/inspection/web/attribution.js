@@ -23,7 +23,7 @@ function attributionView() {
     blocks(matrixOfMethod("attention")),
     one,
     el("h3", {}, t("attribution.alignment")),
-    el("p", {}, t("attribution.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
+    el("p", {}, t(page.words ? "attribution.alignment.words" : "attribution.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
     linksPicture(),
     agreementTable(),
     el("h3", {}, t("attribution.maps")),
@@ -177,7 +177,8 @@ function agreementTable() {
         "section",
         {},
         el("h3", {}, t("attribution.agreement")),
-        table([t("attribution.pair"), t("attribution.top"), t("attribution.spearman")], rows, t("attribution.agreement")),
+        table([t("attribution.pair"), t("attribution.top"), t("attribution.spearman")], rows, "", t("attribution.agreement")),
+        byPieces(),
         el("p.hint", {}, t("attribution.agreement.text")),
       )
     : null;

@@ -38,7 +38,7 @@ function hypotheses() {
     "section",
     {},
     el("h3", {}, t("beam.hypotheses")),
-    table(["#", t("translation"), "log P", t("beam.length"), t("beam.score")], rows, t("beam.hypotheses")),
+    table(["#", t("translation"), "log P", t("beam.length"), t("beam.score")], rows, "", t("beam.hypotheses")),
     el("p.hint", {}, t("beam.score.text", { alpha: data.beam.alpha })),
   );
 }

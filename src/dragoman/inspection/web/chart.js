@@ -100,10 +100,11 @@ function folded(title, make) {
   return box;
 }
 
-function table(head, rows, caption = "") {
+// `label`: of a table without a caption, under a heading that says the same.
+function table(head, rows, caption = "", label = "") {
   const made = el(
     "table",
-    {},
+    { "aria-label": label || null },
     caption ? el("caption", {}, caption) : null,
     el(
       "thead",
@@ -130,7 +131,7 @@ function table(head, rows, caption = "") {
       ),
     ),
   );
-  return el("div.scroll", { tabindex: 0, role: "region", "aria-label": caption || String(head[0]) }, made);
+  return el("div.scroll", { tabindex: 0, role: "region", "aria-label": caption || label || String(head[0]) }, made);
 }
 
 // Probabilities as bars with their pieces; `chosen` is highlighted. With `onchoose` a piece is a button.

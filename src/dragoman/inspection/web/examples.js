@@ -8,9 +8,10 @@ const MEANT = { tired: "animal", wide: "street" };
 const SUBJECTS = { ko: { animal: /동물[은이]\s+(너무|매우)/, street: /(길|거리|도로)[이가은는]\s+(너무|매우)/ } };
 const CLEAR = 0.3; // a weight below it is not called a connection
 
-// The words of the source by their lower-case letters: the indices of their pieces.
+// The words of the source by their lower-case letters: the indices of their pieces, without punctuation.
 function sourceWords() {
-  return new Map(wordsOf("source").map(({ pieces, text }) => [text.toLowerCase().replace(/[^\p{L}']/gu, ""), pieces]));
+  const isSpelled = (i) => !isPunctuation(data.pieces.source[i]);
+  return new Map(wordsOf("source").map(({ pieces, text }) => [text.toLowerCase().replace(/[^\p{L}']/gu, ""), pieces.filter(isSpelled)]));
 }
 
 // The head of the encoder that sends one word to another most: the sum over keys, the mean over queries.
@@ -49,7 +50,8 @@ function foundLine() {
   );
   const meant = MEANT[last];
   const other = meant === "animal" ? "street" : "animal";
-  const verdict = found[meant].weight < CLEAR ? "none" : found[meant].weight > found[other].weight ? "right" : "wrong";
+  const [weight, rest] = [found[meant].weight, found[other].weight];
+  const verdict = Math.max(weight, rest) < CLEAR ? "none" : weight > rest ? "right" : "wrong";
   const claims = [t(`found.${verdict}`, { meant, other })];
   const subjects = SUBJECTS[data.languages.target.split("-")[0]] ?? {};
   const subject = Object.keys(subjects).find((word) => subjects[word].test(data.translation));

@@ -110,6 +110,7 @@ function enlarged() {
   const { path, head } = chosenHead,
     [stack, layer, leaf] = path.split(".");
   const title = `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1} · ${t("head")} ${head + 1}`;
+  if (isSkipped(`${path}.`)) return [el("p", {}, el("b", {}, title)), note(t("walk.skipped"))];
   const x = byWords(headOf(array(`${path}.weights`), head));
   return [
     matrix(x, {

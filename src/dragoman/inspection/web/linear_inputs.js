@@ -26,7 +26,7 @@ function linearTerms({ input, name, output, row, column, unit }) {
   light({ [input]: { row }, [output]: { row, column } });
   if (!live.kernels) return [el("p.hint", {}, t("live.loading"))];
   const box = part(() => el("p.hint", {}, t("live.working")));
-  engine.ask({ kind: "row", name, row: unit }).then(({ weights, bias }) => {
+  const show = ({ weights, bias }) => {
     const values = [...rowOf(x, row)];
     const products = values.map((value, i) => value * weights[i]);
     const sum = products.reduce((total, value) => total + value, bias ?? 0);
@@ -38,6 +38,9 @@ function linearTerms({ input, name, output, row, column, unit }) {
       terms(rows, ["i", low("x", "i"), low("w", "i"), [low("x", "i"), " · ", low("w", "i")]], sum),
       el("p.hint", {}, t(bias === null ? "inputs.linear.unbiased" : "inputs.linear.bias")),
     );
-  });
+  };
+  askOfSentence({ kind: "row", name, row: unit })
+    .then((answer) => answer && show(answer))
+    .catch((error) => box.replaceChildren(el("p.hint", {}, t("engine.failed", { error: error.message.split("\n")[0] }))));
   return [box];
 }

@@ -3,8 +3,9 @@
 const TYPING = 250; // milliseconds without a key after which a sentence is read
 const MAX_TEXT = 4000; // characters
 const recorded = data;
+// `request`: for the sentence that the engine read last, `reading` while it does.
 // `text`: "" for the sentence that was recorded. `surgery`: what is off or changed, as `web/look/surgery.js` reads it.
-const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0, turn: 0 };
+const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0, turn: 0, reading: null };
 const isLive = () => document.getElementById("engine") !== null;
 
 const isChanged = () => Object.keys(live.surgery).length > 0;
@@ -25,10 +26,42 @@ async function startLive() {
 // The sentence of this page once more, for what was left out of the file.
 async function recordedPass() {
   const { source, target } = recorded.ids;
-  const answer = await engine.ask({ kind: "inside", pair: modelFacts().pair, source_ids: source, target_ids: target, replaces: "inside" });
-  if (!answer) return;
-  live.base = answer.arrays;
-  if (!live.text && !isChanged()) adopt(recorded, live.base);
+  const turn = live.turn;
+  try {
+    const answer = await readSentence({ source_ids: source, target_ids: target });
+    if (!answer) return;
+    live.base = answer.arrays;
+    if (!live.text && !isChanged()) adopt(recorded, live.base);
+  } catch (error) {
+    failed(error, turn);
+  }
+}
+
+// Have the engine read a sentence: it answers questions on the one that it read last.
+function readSentence(request) {
+  const reading = engine.ask({ kind: "inside", pair: modelFacts().pair, replaces: "inside", ...request });
+  const done = () => {
+    if (live.reading === reading) live.reading = null;
+  };
+  reading.then(done, done);
+  return Object.assign(live, { request, reading }).reading;
+}
+
+// Ask of the sentence that is shown. An engine that was started since then has read none: it reads it, and is asked once
+// more. Null for what is not awaited any longer.
+async function askOfSentence(request) {
+  const turn = live.turn;
+  const answer = await engine.ask(request);
+  if (!answer?.lost) return answer;
+  await (live.reading ?? readSentence(live.request));
+  if (turn !== live.turn) return null;
+  const second = await engine.ask(request);
+  if (second?.lost) throw new Error(t("live.lost"));
+  return second;
+}
+
+function failed(error, turn) {
+  if (turn === live.turn) report("live.failed", { error: error.message.split("\n")[0] });
 }
 
 const arithmetic = () =>
@@ -48,9 +81,8 @@ async function look() {
   report("live.working");
   const started = performance.now();
   const text = (live.text.trim() || recorded.source).slice(0, MAX_TEXT);
-  const request = { kind: "inside", pair: modelFacts().pair, text, part: live.part, surgery: live.surgery, replaces: "inside" };
   try {
-    const answer = await engine.ask(request);
+    const answer = await readSentence({ text, part: live.part, surgery: live.surgery });
     if (!answer || turn !== live.turn) return;
     if (answer.empty) return report("live.nothing");
     const checkpoints = Object.entries(recorded.arrays).filter(([name]) => name.startsWith("checkpoints."));
@@ -59,7 +91,7 @@ async function look() {
     report(isStrange ? "live.strange" : "live.done", { ms: whole(Math.round(performance.now() - started)), arithmetic: arithmetic() });
     if (await attribute()) document.documentElement.dataset.looked = ++live.count;
   } catch (error) {
-    if (turn === live.turn) report("live.failed", { error: error.message.split("\n")[0] });
+    failed(error, turn);
   }
 }
 

@@ -15,6 +15,8 @@ const drawn_views = new Set();
 const CHOICES = { walk: walkChoice, heads: headChoice, beam: rivalChoice };
 const address = (lang, view, theme, number = sentence, choice = "", words = page.words) =>
   `#${[lang, view, theme, number > 1 ? number : "", choice, isLive() ? writeLive() : "", words ? "words" : ""].join("/").replace(/\/+$/, "")}`;
+// What a view has chosen, as the address says it.
+const choiceOf = (view) => CHOICES[view]?.write() ?? "";
 const hash = ({ lang, view, theme, choice, words } = page) => address(lang, view, theme, sentence, choice, words);
 
 function readHash() {
@@ -23,7 +25,9 @@ function readHash() {
   page.view = Object.hasOwn(VIEWS, view) ? view : "walk";
   page.theme = theme === "dark" || theme === "light" ? theme : "";
   page.words = units === "words";
-  page.choice = CHOICES[page.view] && CHOICES[page.view].read(choice || "") ? choice : "";
+  const before = choiceOf(page.view);
+  page.choice = CHOICES[page.view]?.read(choice || "") ? choice : "";
+  page.isOther = choiceOf(page.view) !== before;
   const differs = isLive() && readLive(operated || "");
   const isRead = data !== recorded || !(live.text || isChanged());
   if (isRead && !differs) namedPositions = null;
@@ -32,12 +36,11 @@ function readHash() {
 
 // What a view has chosen becomes part of the address, without a step of the browser's history.
 function chose() {
-  page.choice = CHOICES[page.view]?.write() ?? "";
+  page.choice = choiceOf(page.view);
   history.replaceState(null, "", hash());
   litStage();
   for (const view of Object.keys(VIEWS)) {
-    const choice = view === page.view ? page.choice : "";
-    document.getElementById(`to-${view}`).href = address(page.lang, view, page.theme, sentence, choice);
+    document.getElementById(`to-${view}`).href = address(page.lang, view, page.theme, sentence, choiceOf(view));
   }
 }
 
@@ -106,7 +109,7 @@ function frame() {
             "a",
             {
               id: `to-${view}`,
-              href: address(page.lang, view, page.theme, sentence, view === page.view ? page.choice : ""),
+              href: address(page.lang, view, page.theme, sentence, view === page.view ? page.choice : choiceOf(view)),
               "aria-current": view === page.view ? "page" : null,
             },
             t(`view.${view}`),
@@ -190,7 +193,8 @@ function changed() {
   if (operated) look();
   const isRedrawn = before.lang !== page.lang || before.theme !== page.theme || before.words !== page.words;
   if (isRedrawn) stage();
-  if (isRedrawn || (before.view === page.view && before.choice !== page.choice)) sections();
+  if (!operated) rival.linked = false;
+  if (isRedrawn || page.isOther || (before.view === page.view && before.choice !== page.choice)) sections();
   show(before.view !== page.view);
   if (page.view === "walk" && walkStep && before.choice !== page.choice) leadTo(`step-${walkStep}`);
   if (focused && before.view === page.view && document.getElementById(focused))
@@ -205,6 +209,13 @@ window.addEventListener("beforeprint", () => {
   });
 });
 window.addEventListener("hashchange", changed);
+// A page around this one passes on the language and the theme of its reader.
+window.addEventListener("message", ({ source, data: wanted }) => {
+  if (source !== window.parent || window.parent === window || !Object.hasOwn(texts, wanted?.lang)) return;
+  const theme = ["dark", "light"].includes(wanted.theme) ? wanted.theme : "";
+  history.replaceState(null, "", hash({ ...page, lang: wanted.lang, theme }));
+  changed();
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   frame();
   stage();

@@ -11,13 +11,20 @@ const rivalChoice = {
   read(text) {
     const [, step, typed, word] = /^(\d{1,3})\.(~?)(.+)$/.exec(text) ?? [];
     const spelling = word && decoded(word);
-    if (!spelling || spelling.length > MOST_TYPED || Number(step) < 1) return false;
-    if (beamState.word === step - 1 && rival.text === spelling) return true;
+    if (!spelling || spelling.length > MOST_TYPED || Number(step) < 1) {
+      if (!rival.before) forget(); // a rival of another path of the tree is in no address
+      return false;
+    }
+    const isTyped = typed === "~";
+    if (beamState.word === step - 1 && rival.text === spelling && rival.typed === isTyped && !rival.before) return true;
     beamState.word = step - 1;
-    Object.assign(rival, { before: null, text: spelling, typed: typed === "~", answer: null, linked: true });
+    Object.assign(rival, { before: null, text: spelling, typed: isTyped, answer: null, linked: true });
     return true;
   },
 };
+
+// Ask for none, and take no answer that is late.
+const forget = () => Object.assign(rival, { before: null, text: "", typed: false, answer: null, turn: rival.turn + 1 });
 
 function decoded(text) {
   try {
@@ -54,7 +61,7 @@ async function answerRival() {
   rivalBox.redraw?.();
   if (rival.answer?.waits) {
     const request = { kind: "rival", before: rivalBefore(), rival: rival.text, typed: rival.typed, replaces: "rival" };
-    const answer = await engine.ask(request).catch(() => ({ unknown: true }));
+    const answer = await askOfSentence(request).catch((error) => ({ failed: error.message.split("\n")[0] }));
     if (!answer || turn !== rival.turn) return;
     rival.answer = answer;
     rivalBox.redraw?.();
@@ -76,9 +83,10 @@ function fromRecording() {
   const index = options.findIndex(([piece]) => spellings.includes(piece));
   if (index < 0) return { unknown: true };
   const chosen = rival.before ? options[0] : options.find(([piece]) => piece === data.pieces.output[beamState.word]);
-  const against = chosen[0] === options[index][0] ? options[index ? 0 : 1] : chosen;
-  if (!against) return { unknown: true };
-  return { pieces: [options[index][0]], logProbs: [Math.log(options[index][1])], rank: index + 1, against: [against[0], Math.log(against[1])] };
+  const answer = { pieces: [options[index][0]], logProbs: [Math.log(options[index][1])], at: 0, rank: index + 1 };
+  if (chosen === options[index] && !rival.before) return { ...answer, chosen: true };
+  const against = chosen === options[index] ? options[1] : chosen;
+  return against ? { ...answer, against: [against[0], Math.log(against[1])] } : { unknown: true };
 }
 
 const probabilityAt = (row, column) => array("probabilities").values[row * array("logits").shape[1] + column];
@@ -88,7 +96,7 @@ function rivalPart() {
   const box = part((own) => {
     const choose = (i) => {
       beamState.word = i;
-      Object.assign(rival, { before: null, text: "", answer: null });
+      forget();
       chose();
       own.redraw();
       own.querySelector("[aria-pressed=true]").focus();
@@ -124,21 +132,33 @@ function rivalAnswer() {
   if (!rival.text || !answer) return [];
   if (answer.waits) return el("p.hint", { role: "status" }, t("live.working"));
   if (answer.unknown) return note(t(isLive() && live.kernels ? "rival.unknown" : "rival.static", { word: isolated(rival.text) }));
-  const [against, best] = answer.against;
-  const gap = answer.logProbs[0] - best;
+  if (answer.failed) return note(t("engine.failed", { error: answer.failed }));
+  const { pieces, logProbs, at } = answer;
+  const sum = logProbs.reduce((total, logProb) => total + logProb, 0);
+  const word = isolated(pieces.join(" "));
+  const rank = answer.vocabulary ? `${whole(answer.rank)} / ${whole(answer.vocabulary)}` : whole(answer.rank);
   const facts = [
-    ["P", percent(Math.exp(answer.logProbs[0]))],
-    ["log P", number(answer.logProbs[0], 3)],
-    [t("rival.rank"), answer.vocabulary ? `${whole(answer.rank)} / ${whole(answer.vocabulary)}` : whole(answer.rank)],
-    [t("rival.gap", { piece: isolated(against) }), t("rival.times", { gap: number(gap, 3), times: number(Math.exp(gap), 3) })],
+    [pieces.length > 1 ? t("rival.whole", { value: "P" }) : "P", percent(Math.exp(sum))],
+    [pieces.length > 1 ? t("rival.whole", { value: "log P" }) : "log P", number(sum, 3)],
+    [pieces.length > 1 ? t("rival.rank.piece", { piece: isolated(pieces[at]) }) : t("rival.rank"), rank],
   ];
-  const node = nodeOf([...rivalBefore(), ...answer.pieces]);
+  const step = rivalBefore().length + 1;
+  const list = () => el("dl.facts", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]).flat());
+  const spelling = pieces.length > 1 ? spelledOut(answer) : null;
+  if (answer.chosen) return el("div.card", { role: "status" }, el("h4", {}, t("rival.chosen", { word, step })), list(), spelling);
+  const [against, best] = answer.against;
+  const gap = logProbs[at] - best;
+  facts.push([t("rival.gap", { rival: isolated(pieces[at]), piece: isolated(against) }), t("rival.times", { gap: number(gap, 3), times: number(Math.exp(gap), 3) })]);
+  const alike = pieces.slice(0, at);
+  const node = nodeOf([...rivalBefore(), ...pieces]);
   return el(
     "div.card",
     { role: "status" },
-    el("h4", {}, t("rival.title", { rival: isolated(answer.pieces.join(" ")), chosen: isolated(against), step: rivalBefore().length + 1 })),
-    el("dl.facts", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]).flat()),
-    answer.pieces.length > 1 ? spelledOut(answer) : null,
+    el("h4", {}, t("rival.title", { rival: word, chosen: isolated([...alike, against].join(" ")), step })),
+    at ? el("p", {}, t("rival.alike", { alike: isolated(alike.join(" ")), step: step + at })) : null,
+    answer.sameText ? el("p", {}, t("rival.same_text")) : null,
+    list(),
+    spelling,
     node ? el("p", {}, t("rival.node", { fate: t(`fate.${data.beam.nodes[node][5]}`), text: t(`fate.${data.beam.nodes[node][5]}.text`) })) : data.beam ? el("p", {}, t("rival.absent")) : null,
     worthOf(answer.search),
     reasonsOf(answer, gap),
@@ -162,13 +182,14 @@ function worthOf(search) {
     number(hypothesis.log_prob, 3),
     number(hypothesis.score, 3),
   ]);
-  return el("div", {}, table(["", t("translation"), "log P", t("beam.score")], rows, t("rival.search")), el("p", {}, verdict));
+  const isSameText = search.text === data.translation && String(search.pieces) !== String(data.pieces.output.slice(-search.pieces.length));
+  return el("div", {}, table(["", t("translation"), "log P", t("beam.score")], rows, t("rival.search")), el("p", {}, [isSameText && t("rival.same_text"), verdict].filter(Boolean).join(" ")));
 }
 
 // What speaks for the rival and what against it, adding up to the distance; and the heads that read the source.
-function reasonsOf({ reasons, pieces, against }, gap) {
+function reasonsOf({ reasons, pieces, at, against }, gap) {
   if (!reasons) return null;
-  const names = { rival: isolated(pieces[0]), chosen: isolated(against[0]) };
+  const names = { rival: isolated(pieces[at]), chosen: isolated(against[0]) };
   const parts = reasons.parts.filter(([, value]) => value).map(([name, value]) => [value, [t(`rival.part.${name}`), number(value, 3)]]);
   const rows = reasons.heads.map(({ where, head, key, weight, value }) => {
     const layer = Number(where.split(".")[1]) + 1;

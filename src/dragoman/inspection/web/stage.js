@@ -99,7 +99,7 @@ function litStage() {
   const names = lit.map((id) => document.getElementById(`box-${id}`).getAttribute("aria-label"));
   document.getElementById("stage-place").textContent = page.view === "stream" ? t("view.stream") : [...new Set(names)].join(", ");
   const others = [...new Set(lit.flatMap(viewsOf))].filter((view) => view !== page.view);
-  const links = others.map((view) => el("a", { href: address(page.lang, view, page.theme) }, t(`view.${view}`)));
+  const links = others.map((view) => el("a", { href: address(page.lang, view, page.theme, sentence, choiceOf(view)) }, t(`view.${view}`)));
   document.getElementById("stage-views").replaceChildren(...(links.length ? [`${t("stage.views")} `, ...links.flatMap((link, i) => (i ? [" · ", link] : [link]))] : []));
 }
 

@@ -52,7 +52,7 @@ function lensPart() {
   );
   roving(buttons, count);
   const more = data.pieces.output.length > count ? note(t("stream.window", { n: count })) : null;
-  const grid = el("table.lens", {}, el("caption", {}, t("stream.lens")), el("thead", {}, head), el("tbody", {}, rows));
+  const grid = el("table.lens", { "aria-label": t("stream.lens") }, el("thead", {}, head), el("tbody", {}, rows));
   grid.style.setProperty("--columns", count);
   return el(
     "section",

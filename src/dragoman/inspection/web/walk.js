@@ -143,12 +143,12 @@ function group(name, steps) {
       { id: `group-${name}` },
       t(`group.${name}`, { n: name === "decoder" ? walk.decoder + 1 : walk.encoder + 1 }),
     ),
-    isSkipped(`${name}.${walk[name]}.`) ? note(t("walk.skipped")) : null,
-    steps.map(oneStep),
+    steps.map((step) => oneStep(step, Boolean(step.kind) && isSkipped(`${name}.${walk[name]}.`))),
   );
 }
 
-function oneStep(step) {
+// `skipped`: of a layer that is off, which computes nothing that could be shown.
+function oneStep(step, skipped) {
   const equations = step.equations ? EQUATIONS[step.equations]() : [];
   const fill = {
     norm: normName,
@@ -179,13 +179,15 @@ function oneStep(step) {
       equations.length
         ? el("div.equations", { tabindex: 0, role: "group", "aria-label": t("equation") }, equations)
         : null,
-      step.worked ? el("p.worked", {}, step.worked) : null,
+      step.worked && !skipped ? [byPieces(), el("p.worked", {}, step.worked)] : null,
     ),
-    el(
-      `div.figures.n${step.figures.length}`,
-      {},
-      step.figures.map((figure) => figure()),
-    ),
+    skipped
+      ? note(t("walk.skipped"))
+      : el(
+          `div.figures.n${step.figures.length}`,
+          {},
+          step.figures.map((figure) => figure()),
+        ),
   );
 }
 

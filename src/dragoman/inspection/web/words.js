@@ -2,6 +2,7 @@
 // words: the sum over the pieces that are read (keys), the mean over the pieces that read (queries).
 
 const BYTE = /^<0x([0-9A-F]{2})>$/i;
+const isPunctuation = (piece) => /^▁?\p{P}+$/u.test(piece);
 const isSpecial = (piece) => /^<[^>]+>$/.test(piece) && !BYTE.test(piece); // EOS, a language
 
 // The text of pieces: bytes are put together to characters.
@@ -15,12 +16,20 @@ function spelled(pieces) {
 const piecesOf = (side) => (typeof side === "string" ? data.pieces[side] : side);
 
 // The indices of the pieces of each word, all of them: a piece that begins with "▁" begins a word, a special token is one.
+// Punctuation around a word is a group of its own; within a word, as in "didn't", it belongs to the word.
 function groupsOf(side) {
   const groups = [];
+  const pieces = piecesOf(side);
+  const continues = (piece) => piece !== undefined && !piece.startsWith("▁") && !isSpecial(piece);
+  // From the back: whether only punctuation follows until the word ends.
+  const isOutside = [];
+  for (let i = pieces.length - 1; i >= 0; i--)
+    isOutside[i] = isPunctuation(pieces[i]) && (pieces[i].startsWith("▁") || !continues(pieces[i + 1]) || isOutside[i + 1]);
   let isClosed = true;
-  piecesOf(side).forEach((piece, i) => {
+  pieces.forEach((piece, i) => {
     const special = isSpecial(piece);
-    if (isClosed || special || piece.startsWith("▁")) groups.push([]);
+    const changes = i > 0 && isOutside[i] !== isOutside[i - 1];
+    if (isClosed || special || changes || piece.startsWith("▁")) groups.push([]);
     groups.at(-1).push(i);
     isClosed = special;
   });
@@ -79,6 +88,9 @@ function byWords(x, total = false) {
 // The row of a matrix, or the column, in which a piece is.
 const placeOf = (x, piece, axis = 0) => (x.groups ? x.groups[axis].findIndex((group) => group.includes(piece)) : piece);
 
+// Where words are shown: a line for what is computed of pieces.
+const byPieces = () => (page.words ? el("p.hint", {}, t("words.not")) : null);
+
 // What a click on a cell of a merged matrix shows: the values of the pieces, adding up.
 function wordInputs(x) {
   if (!x.groups) return null;
@@ -96,6 +108,6 @@ function wordInputs(x) {
     );
     const sum = cells.reduce((all, [value]) => all + value / share, 0);
     const head = [t("axis.query"), t("axis.key"), t("words.value"), ...(share > 1 ? [`÷ ${share}`] : [])];
-    return [el("p", {}, t(total ? "words.total" : "words.rule")), terms(cells, head, sum)];
+    return [terms(cells, head, sum)];
   };
 }

@@ -64,10 +64,16 @@ const pageOf = (asked) => `v1/inspect/page?${new URLSearchParams(asked)}`;
 function showPage() {
   stage.replaceChildren();
   if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return;
-  stage.append(el("iframe", { src: addressOf(found.asked) }));
+  stage.append(el("iframe", { src: addressOf(found.asked), onload: dressFrame }));
 }
 
 const addressOf = (asked) => `${pageOf(asked)}#${root.lang}/walk/${root.dataset.theme ?? ""}`;
+
+// The page in the frame takes the language and the theme of this one, and stays where it is. Its origin is none.
+function dressFrame() {
+  const wanted = { lang: root.lang, theme: root.dataset.theme ?? "" };
+  stage.querySelector("iframe")?.contentWindow.postMessage(wanted, "*");
+}
 
 // What is between the translation and the page, in the language of the reader.
 function aboutPage() {
@@ -148,5 +154,9 @@ export function startLook() {
       look();
     }
   });
-  document.addEventListener("language", write);
+  document.addEventListener("language", () => {
+    write();
+    dressFrame();
+  });
+  new MutationObserver(dressFrame).observe(root, { attributeFilter: ["data-theme"] });
 }

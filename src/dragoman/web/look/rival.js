@@ -2,64 +2,80 @@
 // that begins with it would have found.
 "use strict";
 
-const LIKELIEST = 8;
-
-// Of the sentence that was looked into last. `before`: the pieces before the rival; `rival`: a piece, or with `typed` the
-// text of a word. Its tokens are `tokens`; of the first there are its rank and what speaks for it rather than `against`.
+// Of the sentence that was looked into last; `lost` in a worker that has looked into none. `before`: the pieces before the
+// rival; `rival`: a piece, or with `typed` the text of a word. Its tokens are `pieces`. Where they and the output begin
+// alike, they are compared `at` the first piece that differs: its rank, and what speaks for it rather than `against`.
+// `chosen`: the output itself; `sameText`: its text in other pieces.
 Engine.prototype._rival = async function ({ before, rival, typed }, isStale) {
+  if (!this.pass) return { lost: true };
   const { direction, source, network, searched, options, surgery } = this.pass;
   const { marks } = direction.facts;
   const { texts } = direction.target.model;
   const tokensBefore = before.map((piece) => texts.indexOf(piece));
   const prefix = marks.target.every((mark, i) => tokensBefore[i] === mark) ? tokensBefore.slice(marks.target.length) : tokensBefore;
-  const inputs = [BOS, ...marks.target, ...prefix];
+  const start = [...marks.target, ...prefix];
+  const scored = (tokens) => scorePass(network, source, [BOS, ...start, ...tokens.slice(0, -1)], [...start, ...tokens]).slice(-tokens.length);
+  const tokens = typed ? likeliestSpelling(direction.target, rival, scored) : [texts.indexOf(rival)];
+  if (!tokens.length || tokens.includes(-1) || prefix.includes(-1)) return { unknown: true };
+  const rest = following(this.pass.outputs, start);
+  const shared = tokens.findIndex((token, i) => token !== rest[i]);
+  const isChosen = shared < 0;
+  const at = isChosen ? tokens.length - 1 : shared;
+  const inputs = [BOS, ...start, ...tokens.slice(0, at)];
   const values = recordPass(network, source, inputs);
   const row = inputs.length - 1;
   const { d_model } = network.shape;
-  const logits = network.logits(values.get("features").slice(row * d_model, (row + 1) * d_model), 1);
-  const logProbs = logSoftmax(logits.slice());
-  const tokens = typed ? likelierSpelling(direction.target, rival, logProbs) : [texts.indexOf(rival)];
-  if (!tokens.length || tokens.includes(-1) || prefix.includes(-1)) return { unknown: true };
-  const [first] = tokens;
-  const ranking = highest(logProbs, LIKELIEST);
-  const chosen = sameStart(this.pass.outputs, [...marks.target, ...prefix]) ?? ranking[0];
-  const against = chosen === first ? ranking.find((token) => token !== first) : chosen;
-  const after = scorePass(network, source, [...inputs, ...tokens.slice(0, -1)], [...marks.target, ...prefix, ...tokens]);
+  const logProbs = logSoftmax(network.logits(values.get("features").slice(row * d_model, (row + 1) * d_model), 1).slice());
+  const token = tokens[at];
+  const answer = {
+    pieces: tokens.map((id) => texts[id]),
+    logProbs: scored(tokens),
+    at,
+    rank: logProbs.reduce((count, logProb) => count + Number(logProb > logProbs[token]), 1),
+    vocabulary: logProbs.reduce((count, logProb) => count + Number(logProb > -Infinity), 0),
+  };
+  if (isChosen) return { ...answer, chosen: true };
+  const against = rest[at] ?? highest(logProbs, 2).find((id) => id !== token);
   await turn();
   if (isStale()) return null;
   const ids = source.slice(marks.source.length, -1);
   const hypotheses = await this._run(beamSearch(searched, ids, options, marks, [...prefix, ...tokens]), isStale);
   if (!hypotheses) return null;
   const [best] = hypotheses;
+  const textOf = (ids) => direction.target.decode([...prefix, ...ids]);
   return {
-    pieces: tokens.map((token) => texts[token]),
-    logProbs: after.slice(-tokens.length),
-    rank: logProbs.reduce((count, logProb) => count + Number(logProb > logProbs[first]), 1),
-    vocabulary: logProbs.reduce((count, logProb) => count + Number(logProb > -Infinity), 0),
-    likeliest: ranking.map((token) => [texts[token], Math.exp(logProbs[token])]),
+    ...answer,
+    sameText: rest.some((_, i) => textOf(rest.slice(0, i + 1)) === textOf(tokens)),
     against: [texts[against], logProbs[against]],
-    reasons: reasonsFor(network, values, row, first, against, 1 / (surgery.temperature ?? 1)),
+    reasons: reasonsFor(network, values, row, token, against, 1 / (surgery.temperature ?? 1)),
     search: best && {
       text: direction.target.decode(best.tokens),
-      pieces: [...best.tokens, EOS].map((token) => texts[token]),
+      pieces: [...best.tokens, EOS].map((id) => texts[id]),
       log_prob: best.logProb,
       score: best.score,
     },
   };
 };
 
-// The token that follows `prefix` in `tokens`, if they begin with it.
-function sameStart(tokens, prefix) {
-  return prefix.every((token, i) => tokens[i] === token) ? tokens[prefix.length] : undefined;
-}
+// The tokens that follow `prefix` in `tokens`; none where they do not begin with it.
+const following = (tokens, prefix) => (prefix.every((token, i) => tokens[i] === token) ? tokens.slice(prefix.length) : []);
 
-// The ids of a typed word: as it begins a word or as it continues one, whichever begins with the likelier piece.
-function likelierSpelling(pieces, text, logProbs) {
+// The ids of a typed word: as it begins a word or as it continues one, whichever is likelier as a whole. `scored`: the
+// log P of each of some ids.
+function likeliestSpelling(pieces, text, scored) {
   const word = pieces.encode(text);
+  const { suffix, texts } = pieces.model;
+  const spellings = word.length ? [word] : [];
   const bare = pieces.ids.get(text.trim());
-  const { suffix } = pieces.model;
-  if (suffix || bare === undefined || !word.length) return word.length || bare === undefined ? word : [bare];
-  return logProbs[bare] > logProbs[word[0]] ? [bare] : word;
+  if (bare !== undefined && !suffix) spellings.push([bare]);
+  if (word.length && !suffix && texts[word[0]].startsWith(SPACE)) {
+    const first = texts[word[0]].slice(1);
+    const continued = first ? [pieces.ids.get(first), ...word.slice(1)] : word.slice(1);
+    if (continued.length && continued[0] !== undefined) spellings.push(continued);
+  }
+  if (spellings.length < 2) return spellings[0] ?? [];
+  const totals = spellings.map((ids) => scored(ids).reduce((sum, logProb) => sum + logProb, 0));
+  return spellings[totals.indexOf(Math.max(...totals))];
 }
 
 // What makes the logit of a token larger than that of another at a row: the sum of what each sub-layer adds, with the
@@ -67,7 +83,7 @@ function likelierSpelling(pieces, text, logProbs) {
 // the difference, heads: [{where, head, key, value}] of the attention between encoder and decoder}.
 // `factor` is 1 / τ.
 function reasonsFor(network, values, row, token, against, factor) {
-  const { d_model, norm_order, decoder_layers, heads } = network.shape;
+  const { d_model, norm_order, decoder_layers } = network.shape;
   const { kernels, tensors } = network;
   const rowsOf = [token, against].map((id) => {
     const made = new Float32Array(d_model);
@@ -101,7 +117,7 @@ function reasonsFor(network, values, row, token, against, factor) {
   parts.embedding += inner(direction, at("target_embedding.output"));
   found.sort((a, b) => b.value - a.value);
   const strongest = found.length > 6 ? [...found.slice(0, 3), ...found.slice(-3)] : found;
-  return { parts: Object.entries(parts), heads: strongest, count: heads * decoder_layers };
+  return { parts: Object.entries(parts), heads: strongest };
 }
 
 const inner = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -141,8 +157,9 @@ function headsOf(network, values, row, path, direction) {
   return contributions;
 }
 
-// A row of the weights of a linear layer, and its bias: null where the layer has none.
+// A row of the weights of a linear layer, and its bias: null where the layer has none; `lost` as for a rival.
 Engine.prototype._row = async function ({ name, row }) {
+  if (!this.pass) return { lost: true };
   const { kernels, tensors } = this.pass.network;
   const matrix = tensors[`${name}.weight`];
   const weights = new Float32Array(matrix.columns);
