@@ -105,9 +105,8 @@ class BeamStep:
         if 0 < self.shape.no_repeat_ngram <= self.shape.target:
             self._mask_repeated_ngrams_(log_probs)
             is_stuck = (log_probs.amax(1, keepdim=True) == -torch.inf) & (only == ANY)
-            only = only.masked_fill(
-                is_stuck, EOS
-            )  # where nothing else may follow, the translation ends, even too early
+            # Where nothing else may follow, the translation ends, even too early.
+            only = only.masked_fill(is_stuck, EOS)
             of_only = torch.where(is_stuck, end, of_only)
         values, columns = topk_by_blocks(log_probs, extension_count(self.shape.beam, log_probs.size(1)))
         alone = F.pad(of_only, (0, values.size(1) - 1), value=-torch.inf)

@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Faults, Requirements
-from dragoman.control.faults.signs import differing_words
+from dragoman.control.faults.signs import differing_words, lost_measures
 
 EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
 
@@ -114,3 +114,8 @@ def test_a_word_that_a_long_line_has_often_is_looked_for_once() -> None:
 def test_two_negations_are_not_one() -> None:
     [flag] = faults("먹지 않을 수 없었다.", "I couldn't eat.", KO_EN).flags
     assert flag.kind == "negation"
+
+
+def test_a_long_number_takes_linear_time() -> None:
+    """200,000 digits and no unit: were a number looked for at each of them, this would take minutes."""
+    assert not lost_measures("1" * 200_000, "1" * 200_000)

@@ -120,6 +120,13 @@ def test_a_line_is_read_in_usual_characters(tokenizer: Tokenizer, line: str, rea
     assert (translation.text, kinds(translation)) == (read, set())
 
 
+def test_a_long_list_whose_last_number_is_a_month_takes_linear_time() -> None:
+    """60,000 numbers: were each shorter list looked at, this would take minutes."""
+    assert not list(copied._lists_of_numbers("1, " * 60_000 + "9월"))
+    [numbers] = copied._lists_of_numbers("1, " * 60_000 + "9")
+    assert numbers.end == 3 * 60_000 + 1
+
+
 @pytest.mark.parametrize(
     ("line", "shown"),
     [

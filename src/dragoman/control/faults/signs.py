@@ -148,14 +148,16 @@ _MEASURE = re.compile(
 # Halves of a day with an hour, and what says so elsewhere; hours from 13 on, or with minutes, need none.
 _HALVES_OF_DAY = {
     "p.m.": (
-        re.compile(r"(\d+)(?::\d\d)?\s?p\.?\s?m\b|오후\s?(\d+)", re.IGNORECASE),
+        re.compile(r"(?<!\d)(\d{1,2})(?::\d\d)?\s?p\.?\s?m\b|오후\s?(\d{1,2})", re.IGNORECASE),
         re.compile(
             r"\bp\.?\s?m\b|\dp\.?m\b|\b(?:afternoon|evening|night|tonight|noon|midday|dinner)|오후|저녁|밤|낮|정오|자정|점심",
             re.IGNORECASE,
         ),
     ),
     "a.m.": (
-        re.compile(r"(\d+)(?::\d\d)?\s?a\.?\s?m\b(?!\s(?:i|we|you|he|she|they)\b)|오전\s?(\d+)", re.IGNORECASE),
+        re.compile(
+            r"(?<!\d)(\d{1,2})(?::\d\d)?\s?a\.?\s?m\b(?!\s(?:i|we|you|he|she|they)\b)|오전\s?(\d{1,2})", re.IGNORECASE
+        ),
         re.compile(
             r"\ba\.?\s?m\b|\da\.?m\b|\b(?:morning|dawn|midnight|night|early|overnight)|오전|아침|새벽|자정|밤",
             re.IGNORECASE,

@@ -69,12 +69,11 @@ _WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 # A list of this many names with commas is one name.
 LEAST_LISTED = 5
-# Numbers in digits with one sign between them, of which a model loses some; not where a word belongs to the last one:
-# `7, 8, 9월`, `5, 6, 7 May`, `100, 200, 300만`.
-_NUMBERS = re.compile(
-    r"(?<![\w.,:/$€£¥₩+-])\d{1,9}(?:(?P<between>, |; | / | )\d{1,9}(?:(?P=between)\d{1,9})+)"
-    rf"(?!\d|,|\s?[%‰℃°]|[.:/-]\d|[^\W\d_]|\s[가-힣]|\s(?i:{BEHIND_NUMBER})\b)"
-)
+# Numbers in digits with one sign between them, of which a model loses some.
+_NUMBERS = re.compile(r"(?<![\w.,:/$€£¥₩+-])\d{1,9}(?P<between>, |; | / | )\d{1,9}(?:(?P=between)\d{1,9})+")
+# What belongs to the last number of a list: `7, 8, 9월`, `5, 6, 7 May`, `100, 200, 300만`. It is looked for behind a
+# whole list: as a part of the pattern above it would be tried behind each shorter list too, in quadratic time.
+_BELONGS = re.compile(rf"\d|,|\s?[%‰℃°]|[.:/-]\d|[^\W\d_]|\s[가-힣]|\s(?i:{BEHIND_NUMBER})\b")
 # Names of a line, at most: each is looked for in the line.
 MOST_NAMES = 400
 # Letters of an abbreviation.
@@ -377,7 +376,7 @@ def _lists_of_numbers(text: str) -> Iterator[Placeholder]:
     """Three numbers or more with the same sign between them; not the day and the year of a date."""
     for match in _NUMBERS.finditer(text):
         begin, end = match.span()
-        if not AFTER_MONTH.search(text, max(begin - LONGEST_MONTH, 0), begin):
+        if not (_BELONGS.match(text, end) or AFTER_MONTH.search(text, max(begin - LONGEST_MONTH, 0), begin)):
             yield Placeholder(begin, end, "list", match[0])
 
 
