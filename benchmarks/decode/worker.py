@@ -24,10 +24,10 @@ from dragoman.config import DecodeConfig
 from dragoman.engine import Engine, queries
 from dragoman.text.tokens.tokenizer import EOS
 
-ON_DEVICE = {"auto": None, "host": False, "device": True}
+ON_DEVICE = {"host": False, "device": True}
 
 
-def torch_engine(bundle: Bundle, precision: str, threads: int, device: str, search: str = "auto") -> Engine:
+def torch_engine(bundle: Bundle, precision: str, threads: int, device: str, search: str = "host") -> Engine:
     """The reference engine; `search` says who starts the operations of a step, one by one or as one recording."""
     import torch
 
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--shortlist", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of the torch engine")
-    parser.add_argument("--search", choices=ON_DEVICE, default="auto", help="of the torch engine")
+    parser.add_argument("--search", choices=ON_DEVICE, default="host", help="of the torch engine")
     args = parser.parse_args()
 
     def load() -> System:

@@ -130,8 +130,8 @@ def test_a_recorded_search_is_that_of_calling_its_steps(
     """In float32, and the second call by the recordings of the first."""
     sources = sentences([4, 1, 23, 6, 3, 9, 17, 2, 12, 5, 1, 7, 2, 8, 3, 3, 1])
     config = DecodeConfig.model_validate(options)
-    by_graph = TorchEngine(model, torch.device(DEVICE), precision="float32")
-    called = TorchEngine(model, torch.device(DEVICE), precision="float32", on_device=False)
+    by_graph = TorchEngine(model, torch.device(DEVICE), precision="float32", on_device=True)
+    called = TorchEngine(model, torch.device(DEVICE), precision="float32")
     expected = called.translate(queries(sources), config)
     for _ in range(2):
         found = by_graph.translate(queries(sources), config)
@@ -147,7 +147,7 @@ def test_a_recorded_search_is_that_of_calling_its_steps(
 def test_a_step_of_a_search_waits_for_nothing(
     model: Transformer, sentences: Callable[..., list[list[int]]], precision: str
 ) -> None:
-    engine = TorchEngine(model, torch.device(DEVICE), precision=precision)
+    engine = TorchEngine(model, torch.device(DEVICE), precision=precision, on_device=True)
     engine.translate(queries(sentences([5, 3])), DecodeConfig(no_repeat_ngram=2))
     search = engine._device_search
     assert search is not None

@@ -54,8 +54,9 @@ class TorchEngine:
     `threads` is torch's number of threads while the engine works; None does not change it. `shortlist` returns the
     candidate target ids of a source; see `DecodeConfig.shortlist`. The `language_model` takes part in beam
     searches whose options name one. `on_device` searches by recorded steps (`decode.device_search`) where model and
-    options can: by default on a GPU. Python threads may share an engine: it runs one search at a time, because
-    attention is watched on the models' own modules and one search uses all processors.
+    options can; the default becomes true on a GPU once one has run them (decision 67). Python threads may share an
+    engine: it runs one search at a time, because attention is watched on the models' own modules and one search uses
+    all processors.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class TorchEngine:
         threads: int | None = None,
         shortlist: Callable[[Ids], Ids] | None = None,
         language_model: LanguageModel | None = None,
-        on_device: bool | None = None,
+        on_device: bool = False,
     ) -> None:
         models = [model] if isinstance(model, EncoderDecoder) else model
         models = [network.to(device).eval() for network in models]
@@ -76,8 +77,7 @@ class TorchEngine:
         self.threads, self.shortlist = threads, shortlist
         self.models = Ensemble(map(to_bfloat16, models) if self.precision == "bfloat16" else models)
         self.language_model = language_model and language_model.to(device).eval()
-        is_on_device = device.type == "cuda" if on_device is None else on_device
-        self._device_search = self._recorded_search() if is_on_device and suits_recording(self.models.models) else None
+        self._device_search = self._recorded_search() if on_device and suits_recording(self.models.models) else None
         self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(network.config) for network in models))
 
     def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
