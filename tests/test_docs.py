@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from markdown_it import MarkdownIt
 
 import dragoman
 from dragoman.config.reference import keys
@@ -87,6 +88,18 @@ def unbroken(text: str) -> list[str]:
 def test_lines_of_prose_have_at_most_120_characters(path: Path) -> None:
     if path.relative_to(ROOT).as_posix() not in WIDE:
         assert unbroken(path.read_text(encoding="utf-8")) == []
+
+
+def test_no_page_shows_asterisks_for_emphasis() -> None:
+    """CommonMark does not end an emphasis between a closing quote and a Korean particle."""
+    shown = [
+        f"{path.relative_to(ROOT)}: {text.content}"
+        for path in PROSE
+        for block in MarkdownIt().parse(path.read_text(encoding="utf-8"))
+        for text in block.children or ()
+        if text.type == "text" and "**" in text.content
+    ]
+    assert shown == []
 
 
 def test_every_benchmark_that_a_page_names_exists() -> None:

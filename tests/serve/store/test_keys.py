@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import deepl
@@ -122,6 +122,46 @@ def test_what_was_given_back_is_recorded_as_given_back(tmp_path):
     store.give_back("x", 90, day)
     store.close()
     assert store.used("x") == 10
+    state.close()
+
+
+class Halting:
+    """A database whose transactions have ended, but whose callers do not know it before `resumes`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.url = database, database.url
+        self.committed, self.resumes = threading.Event(), threading.Event()
+
+    @contextmanager
+    def begin(self) -> Iterator[Any]:
+        with self.database.begin() as connection:
+            yield connection
+        if threading.current_thread().name == "recorder":
+            self.committed.set()
+            self.resumes.wait(60)
+
+
+def test_what_is_being_recorded_counts_once(tmp_path, monkeypatch):
+    state = ServiceState(tmp_path)
+    store = KeyStore(state.database)
+    monkeypatch.setattr(store, "_record_now_and_then", lambda: None)
+    day = store.use("x", 70, 100)
+    halting = Halting(state.database)
+    monkeypatch.setattr(store, "database", halting)
+    recorder = threading.Thread(target=store._record, name="recorder")
+    recorder.start()
+    assert halting.committed.wait(60)
+    with ThreadPoolExecutor(3) as pool:
+        sums = [pool.submit(store.used_today, "x"), pool.submit(store.used, "x")]
+        more = pool.submit(store.use, "x", 30, 100)
+        store.give_back("x", 60, day)
+        halting.resumes.set()
+        recorder.join()
+        assert all(total.result(60) in (10, 40) for total in sums)
+        assert more.result(60) == day
+    assert (store.used("x"), store.used_today("x")) == (40, 40)
+    store._record()
+    assert (store.used("x"), store.used_today("x")) == (40, 40)
     state.close()
 
 

@@ -14,7 +14,8 @@ import secrets
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
@@ -108,8 +109,9 @@ class KeyStore:
         """When the database did not answer last."""
         self._last = dict[str, tuple[str, int]]()
         """What was recorded for a key on a day, when it was last read."""
-        self._records = 0
-        """How often what was used has been recorded."""
+        self._records, self._recording = 0, False
+        """How often what was used has been recorded, and whether it is being recorded."""
+        self._rest = threading.Condition(self._lock)
         self._recorder: threading.Thread | None = None
 
     def create(
@@ -209,23 +211,18 @@ class KeyStore:
         A thread records them within RECORD seconds, or when the store is closed.
         """
         day = _today()
-        while True:
-            records = self._records
-            recorded = 0 if limit is None else self._recorded_on(key, day)
-            with self._lock:
-                if limit is not None and records != self._records:
-                    continue  # what was recorded meanwhile is in neither sum
-                used = recorded + self._used[key, day]
-                if limit is not None and used + characters > limit:
-                    raise OverQuota(
-                        f"the key has {limit:,} characters per day and {used:,} are used; "
-                        "send less, or wait until 00:00 UTC"
-                    )
-                self._used[key, day] += characters
-                if self._recorder is None:
-                    self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
-                    self._recorder.start()
-                return day
+        with self._recorded(lambda: 0 if limit is None else self._recorded_on(key, day)) as recorded:
+            used = recorded + self._used[key, day]
+            if limit is not None and used + characters > limit:
+                raise OverQuota(
+                    f"the key has {limit:,} characters per day and {used:,} are used; "
+                    "send less, or wait until 00:00 UTC"
+                )
+            self._used[key, day] += characters
+            if self._recorder is None:
+                self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
+                self._recorder.start()
+            return day
 
     def give_back(self, key: str, characters: int, day: str) -> None:
         """Characters that `use` counted on this day were not translated."""
@@ -234,18 +231,34 @@ class KeyStore:
 
     def used(self, key: str) -> int:
         """The characters of a key on all days."""
-        with self._lock:
-            pending = sum(count for (counted, _), count in self._used.items() if counted == key)
-        with self.database.begin() as connection:
-            rows = connection.execute(select(USAGE.c.characters).where(USAGE.c.key == key))
-            return pending + sum(row[0] for row in rows)
+
+        def on_all_days() -> int:
+            with self.database.begin() as connection:
+                return sum(row[0] for row in connection.execute(select(USAGE.c.characters).where(USAGE.c.key == key)))
+
+        with self._recorded(on_all_days) as recorded:
+            return recorded + sum(count for (counted, _), count in self._used.items() if counted == key)
 
     def used_today(self, key: str) -> int:
         """The characters of a key today; while the database does not answer, those that this process knows of."""
         day = _today()
-        recorded = self._recorded_on(key, day)
-        with self._lock:
-            return self._used[key, day] + recorded
+        with self._recorded(lambda: self._recorded_on(key, day)) as recorded:
+            return recorded + self._used[key, day]
+
+    @contextmanager
+    def _recorded(self, read: Callable[[], int]) -> Iterator[int]:
+        """What `read` finds in the table, with the lock held and no count both there and in `_used`, or in neither.
+
+        Between the end of a transaction and its subtraction from `_used` a count is in both: the sum waits for it.
+        """
+        while True:
+            records = self._records
+            recorded = read()
+            with self._rest:
+                self._rest.wait_for(lambda: not self._recording)
+                if records == self._records:
+                    yield recorded
+                    return
 
     def _recorded_on(self, key: str, day: str) -> int:
         """What is recorded for a key; while the database does not answer, what was when it answered last."""
@@ -286,18 +299,24 @@ class KeyStore:
     def _record(self) -> None:
         with self._lock:
             used = dict(self._used)
-        if not used:
-            return
+            if not used:
+                return
+            self._recording = True
         dialect = postgresql if self.database.url.get_backend_name() == "postgresql" else sqlite
-        with self.database.begin() as connection:
-            for (key, day), characters in sorted(used.items()):
-                row = {"key": key, "day": day, "characters": characters}
-                adding, more = dialect.insert(USAGE).values(row), {"characters": USAGE.c.characters + characters}
-                connection.execute(adding.on_conflict_do_update(index_elements=["key", "day"], set_=more))
-        with self._lock:
-            self._records += 1
-            self._used.subtract(used)
-            self._used += Counter()  # without those of 0
+        try:
+            with self.database.begin() as connection:
+                for (key, day), characters in sorted(used.items()):
+                    row = {"key": key, "day": day, "characters": characters}
+                    adding, more = dialect.insert(USAGE).values(row), {"characters": USAGE.c.characters + characters}
+                    connection.execute(adding.on_conflict_do_update(index_elements=["key", "day"], set_=more))
+            with self._lock:
+                self._records += 1
+                self._used.subtract(used)
+                self._used = Counter({counted: number for counted, number in self._used.items() if number})
+        finally:
+            with self._rest:
+                self._recording = False
+                self._rest.notify_all()
 
 
 def _today() -> str:
