@@ -1,9 +1,10 @@
-"""Make the pictures of the README: part of the page of `dragoman look`, and a terminal.
+"""Make the pictures of the README: the page of `dragoman look` in English and Korean, and a terminal.
 
-    make demo && .venv/bin/python docs/images/make.py [DEMO]
+    .venv/bin/python docs/images/make.py
+    make demo && .venv/bin/python docs/images/make.py DEMO
 
-DEMO is the folder of the demo (`dragoman-demo`). Needs Chromium and fonts with Korean letters. The translations come
-from the demo's own model, so a new demo makes other pictures.
+The pages are of the bundled model, so they need no training; the terminal is of the demo in the folder DEMO, and is
+made only where that is named. Needs Chromium and fonts with Korean letters.
 """
 
 import html
@@ -17,20 +18,10 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).parent
-SENTENCE = "Select the file that you want to open."
-WIDTH = 1180
-# Of the long page only its head and one step are shown, with the figure of an earlier step: the scores and the weights
-# of encoder-decoder attention, Eq. (1).
-STEP = "#step-cross-weights"
-PART = f"""
-  body {{ padding-bottom: 0 !important; min-height: 0 !important; }}
-  .view > *:not(.group):not(:has({STEP})), .group:not(:has({STEP})), .group > *:not({STEP}), footer, #stage
-    {{ display: none !important; }}
-"""
-BOTH = f"""() => {{
-  const scores = document.querySelector("#step-cross-products figure");
-  document.querySelector("{STEP} figure").before(scores);
-}}"""
+SENTENCE = "The animal didn't cross the street because it was too tired."
+SIZE = {"width": 1280, "height": 800}
+# The step of the walk with the weights between encoder and decoder, Eq. (1).
+ADDRESS = "walk/light//1-1-1-2-2.cross-weights"
 TERMINAL = """
   @font-face { font-family: narrow; src: local("DejaVu Sans Mono"); unicode-range: U+2581, U+2192; size-adjust: 83%; }
   body { margin: 0; background: #14181d; color: #d5dbe1; }
@@ -40,17 +31,17 @@ TERMINAL = """
 """
 
 
-def main(demo: Path) -> None:
-    """Write `look.png`, `look.ko.png` and `terminal.png` next to this file."""
-    model = demo / "runs/demo/model"
+def main(demo: Path | None) -> None:
+    """Write `look.png` and `look.ko.png` next to this file, and of a demo `terminal.png`."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = Path(folder) / "look.html"
-        dragoman("look", SENTENCE, "-m", str(model), "--html", str(page))
+        dragoman("look", SENTENCE, "--html", str(page))
         where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         browser = driver.chromium.launch(executable_path=where, args=["--no-sandbox"])
-        look(browser, page, "en-US", HERE / "look.png")
-        look(browser, page, "ko-KR", HERE / "look.ko.png")
-        terminal(browser, demo, HERE / "terminal.png")
+        look(browser, page, "en", HERE / "look.png")
+        look(browser, page, "ko", HERE / "look.ko.png")
+        if demo:
+            terminal(browser, demo, HERE / "terminal.png")
         browser.close()
 
 
@@ -68,16 +59,14 @@ def dragoman(*arguments: str) -> str:
     ).stdout
 
 
-def look(browser: Browser, page: Path, locale: str, picture: Path) -> None:
-    """The head of the page and one step of it, in the language of a locale."""
-    tab = browser.new_page(viewport={"width": WIDTH, "height": 200}, device_scale_factor=1.5, locale=locale)
-    tab.goto(page.resolve().as_uri())
-    tab.wait_for_selector("html[data-ready]", state="attached")
-    tab.evaluate("id => window.dragoman.leadTo(id)", STEP.removeprefix("#"))
-    tab.add_style_tag(content=PART)
-    tab.evaluate(BOTH)
-    tab.wait_for_timeout(500)
-    tab.screenshot(path=picture, full_page=True)
+def look(browser: Browser, page: Path, language: str, picture: Path) -> None:
+    """The first screen of the page in a language, as the model runs in it."""
+    tab = browser.new_page(viewport=SIZE, device_scale_factor=1.25, reduced_motion="reduce")
+    tab.goto(f"{page.resolve().as_uri()}#{language}/{ADDRESS}")
+    tab.wait_for_selector("html[data-engine]", state="attached")
+    tab.wait_for_timeout(1500)  # the sentence is read once more, for what the file has not
+    tab.evaluate("window.scrollTo({top: 0, behavior: 'instant'})")
+    tab.screenshot(path=picture)
     tab.close()
 
 
@@ -99,4 +88,4 @@ def terminal(browser: Browser, demo: Path, picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "dragoman-demo"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

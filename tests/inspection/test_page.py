@@ -170,6 +170,14 @@ def test_scripts_are_all_there_and_short() -> None:
     assert max(len(text.splitlines()) for text in scripts.values()) <= 250
 
 
+def test_letters_of_a_turned_label_are_turned_alike() -> None:
+    """Of vertical lines Korean letters are upright; with the line they would be turned upside down."""
+    style = page._static()["style.css"]
+    turned = [rule for rule in style.splitlines() if "writing-mode: vertical" in rule]
+    assert turned
+    assert all("text-orientation: sideways" in rule for rule in turned)
+
+
 def test_queries_keys_and_values_have_the_colours_of_the_course() -> None:
     style = page._static()["style.css"]
     figures = (Path(__file__).parents[2] / "docs/figures/draw.py").read_text(encoding="utf-8")

@@ -248,6 +248,7 @@ BAD = {
     "<b>red</b> <script>alert(1)</script>": "Computed",
     "\u0e44\u0e17\u0e22\u0e44\u0e17\u0e22": "a script that the model has not learned",
     "red dog " * 260: "Computed",
+    "red dog sees. " * 360: "Only the first 4,000 characters are read",
 }
 
 
@@ -273,6 +274,10 @@ def test_weights_that_were_cut_are_reported_and_the_recording_stays(
     playwright.expect(tab.locator("#live-status")).to_contain_text("cut")
     assert RECORDED in tab.locator(".sentence").inner_text()
     assert tab.locator(".thumb").count() == 2 * 4 * 3
+    (tmp_path / "cut.html").write_text(whole[: whole.index('id="blob"') + 5000], encoding="utf-8")
+    tab.goto(f"file://{tmp_path}/cut.html")  # no script is left
+    tab.wait_for_selector("#cut", state="visible")
+    assert "not copied whole" in tab.locator("body").inner_text()
 
 
 def test_of_it_and_the_animal_the_page_says_what_it_measures(page: Path, opened: Callable[..., Any]) -> None:

@@ -133,6 +133,11 @@ def test_everything_a_reader_does(tab: Any, file: Path, tmp_path: Path) -> None:
     assert faults(tab) == []
     tab.locator("#menu button").last.click()
     assert chosen.split()[-1] in tab.locator("#target").inner_text()
+    tab.locator(".word").nth(1).click()
+    tab.keyboard.press("Escape")  # also while it is searched
+    playwright.expect(tab.locator("#menu")).to_be_hidden()
+    assert tab.evaluate("document.activeElement.matches('.word:nth-of-type(2)')")
+    playwright.expect(tab.locator("#target")).to_have_attribute("aria-busy", "false")
 
     tab.locator("summary").first.click()
     tab.fill("#terms", "dog = KATZENHUND\nunseen = nothing")
@@ -156,6 +161,19 @@ def test_everything_a_reader_does(tab: Any, file: Path, tmp_path: Path) -> None:
     playwright.expect(tab.locator("#status")).to_have_text(
         "file.pdf: only .txt, .srt and .po files are translated here."
     )
+
+    status = tab.locator("#status")
+    for name, content, message in (
+        ("none.txt", b"", "none.txt: there is no text in it."),
+        ("none.srt", b"1\n00:00:01,000 --> 00:00:02,000\n", "none.srt: there is no text in it."),
+        ("binary.txt", b"a\0b", "binary.txt: not text in UTF-8; save it as UTF-8 first."),
+        ("korean.txt", "\uac00".encode("cp949"), "korean.txt: not text in UTF-8; save it as UTF-8 first."),
+    ):
+        tab.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": content})
+        playwright.expect(status).to_have_text(message)
+    tab.evaluate("page.main._open(new File(['red dog'], 'a.txt'), 2)")
+    playwright.expect(status).to_have_text("a.de.txt is translated.")
+    playwright.expect(tab.locator("#notes")).to_contain_text("Of 3 files only a.txt is translated")
 
     tab.locator("summary").last.click()
     assert "# Card <b>of the toy</b>" in tab.locator("#cards").inner_text()
@@ -207,6 +225,9 @@ def test_a_worker_that_a_device_ended_is_started_again(tab: Any, file: Path) -> 
     tab.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
     assert translation(other, "red dog") == first
     assert translation(tab, "two red dog")
+    # In a page that is seen no event says so.
+    tab.evaluate("Object.assign(page.main.client, { silence: 500, patience: 500 }).worker.terminate()")
+    assert translation(tab, "two red cat")
     assert translation(tab, "red dog") == first
 
 
@@ -281,6 +302,7 @@ def test_bad_input(tab: Any, file: Path) -> None:
         playwright.expect(tab.locator("#notes")).to_contain_text(note)
     tab.fill("#source", "")
     playwright.expect(tab.locator("#target")).to_be_empty()
+    playwright.expect(tab.locator("#status")).to_have_text("Ready.")
     tab.fill("#source", "   \n ")
     playwright.expect(tab.locator(".word")).to_have_count(0)
 

@@ -300,6 +300,18 @@ const answer = (lines) => lines.map(joined);
     assert found == list(lines.values())
 
 
+def test_joiners_stay_and_what_could_move_other_text_is_shown(tmp_path: Path) -> None:
+    script = (LOOK_FOLDER.parents[1] / "inspection/web/dom.js").read_text(encoding="utf-8")
+    document = 'const document = { getElementById: () => ({ textContent: "{}" }) };'
+    driver = f"function answer(lines) {{ {document}\n{script}\nreturn lines.map(shown); }}"
+    lines = {
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\U0001f469\u200d\U0001f467": "\U0001f469\u200d\U0001f467",
+        "a\u202eb\u0007\n": "a\\u202eb\u2407\u240a",
+    }
+    assert evaluate(tmp_path, driver, list(lines)) == list(lines.values())
+
+
 def test_a_module_is_short() -> None:
     assert {path.name for path in LOOK_FOLDER.glob("*.js")} == set(LOOK)
     for script in LOOK_FOLDER.glob("*.js"):

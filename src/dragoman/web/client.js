@@ -1,12 +1,16 @@
 // The engine as a page sees it: in a worker made of the script `engine`, or in the page itself where there is none. A
-// device may end a worker while the page sleeps: what was not answered is asked of another one.
+// device that lacks memory, or whose page sleeps, may end a worker without a word: what was not answered is asked of
+// another one.
 "use strict";
 
+// Beyond this many times its usual patience a client does not wait.
+const MOST_PATIENCE = 16;
+
 class Client {
-  // `modelOf(which)`: {facts, base64} of a model. A worker that answers nothing for `silence` milliseconds is taken for
-  // dead; one that computes listens now and then.
+  // `modelOf(which)`: {facts, base64} of a model. A worker that answers nothing for `silence` milliseconds is asked whether
+  // it runs, and after as many again taken for dead; one that computes listens now and then.
   constructor(modelOf, silence) {
-    Object.assign(this, { modelOf, silence, waiting: new Map(), loaded: new Map(), next: 1, reviving: false });
+    Object.assign(this, { modelOf, silence, patience: silence, waiting: new Map(), loaded: new Map(), next: 1 });
     this._start();
   }
 
@@ -31,6 +35,7 @@ class Client {
       this.waiting.set(whole.id, { request: whole, resolve, reject, progress });
     });
     this._send(whole);
+    if (!this.timer) this._watch(); // a reader who types does not put the question off
     return Object.assign(answer, { id: whole.id });
   }
 
@@ -40,18 +45,31 @@ class Client {
     this._receive({ id, stale: true });
   }
 
-  // Start another worker where the one there answers nothing.
-  async revive() {
+  // Start another worker where the one there answers nothing for `patience` milliseconds.
+  async revive(patience = this.silence) {
     const { worker } = this;
     if (!worker || this.reviving) return;
     this.reviving = true;
-    const silent = new Promise((resolve) => setTimeout(resolve, this.silence, false));
-    const isAlive = await Promise.race([this.ask({ kind: "ping" }), silent]);
+    const silent = new Promise((resolve) => setTimeout(resolve, patience, false));
+    const ping = this.ask({ kind: "ping" });
+    const isAlive = await Promise.race([ping, silent]);
     this.reviving = false;
-    if (isAlive || this.worker !== worker) return;
-    worker.terminate();
-    this._start();
-    this._askAgain();
+    if (!isAlive && this.worker === worker) {
+      worker.terminate();
+      this.waiting.delete(ping.id);
+      // It may have computed all that time: the next one gets more, and so finishes some time.
+      this.patience = Math.max(this.patience, Math.min(2 * patience, MOST_PATIENCE * this.silence));
+      this._start();
+      this._askAgain();
+    }
+    this._watch();
+  }
+
+  // Nobody says that a worker has ended: while answers are awaited and nothing comes, it is asked.
+  _watch() {
+    clearTimeout(this.timer);
+    const isWatched = this.worker && this.waiting.size;
+    this.timer = isWatched ? setTimeout(() => this.revive(this.patience), this.patience) : null;
   }
 
   _start() {
@@ -92,8 +110,9 @@ class Client {
   _receive({ id, value, error, stale, progress }) {
     const request = this.waiting.get(id);
     if (!request) return;
+    if (!progress) this.waiting.delete(id);
+    this._watch();
     if (progress) return void request.progress?.(progress);
-    this.waiting.delete(id);
     if (error) request.reject(new Error(error));
     else request.resolve(stale ? null : value);
   }

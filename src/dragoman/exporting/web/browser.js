@@ -13,7 +13,7 @@ async function copyText(content) {
   }
 }
 
-// Files that are dropped anywhere go to `open`; `sign` is seen while one is above the page.
+// The files that are dropped anywhere go to `open`; `sign` is seen while one is above the page.
 function acceptFiles(sign, open) {
   const isFile = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
   addEventListener("dragover", (event) => isFile(event) && (event.preventDefault(), (sign.hidden = false)));
@@ -22,7 +22,7 @@ function acceptFiles(sign, open) {
     sign.hidden = true;
     if (!isFile(event)) return;
     event.preventDefault();
-    open(event.dataTransfer.files[0]);
+    open([...event.dataTransfer.files]);
   });
 }
 

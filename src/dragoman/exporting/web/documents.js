@@ -10,10 +10,12 @@ async function readFile(file) {
   if (!/\.(txt|srt|pot?)$/i.test(name)) throw new Error(text("wrong_kind", { name }));
   if (size > LARGEST_FILE) throw new Error(text("too_large", { name, size: (size / 1e6).toFixed(1) }));
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    const content = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    if (!content.includes("\0")) return content;
   } catch {
-    throw new Error(text("not_text", { name }));
+    // As of a binary file.
   }
+  throw new Error(text("not_text", { name }));
 }
 
 // The lines to translate of a file, and a function that puts their translations into their places. Of a .po file

@@ -90,9 +90,9 @@ class Page {
       terms: byId("terms").value,
       beam: byId("beam").value,
     }));
-    acceptFiles(byId("drop"), (file) => {
+    acceptFiles(byId("drop"), ([file, ...others]) => {
       byId("again").checked = false;
-      this._open(file);
+      this._open(file, others.length);
     });
   }
 
@@ -107,7 +107,8 @@ class Page {
       return this._say(damaged ? "damaged" : "failed", { reason: message.split("\n")[0], expected });
     }
     const slow = page.facts.models[which].arithmetic === "javascript" ? "ready_slow" : "ready";
-    this._say(this.client.isInPage ? "ready_in_page" : slow);
+    this.readiness = this.client.isInPage ? "ready_in_page" : slow;
+    this._say(this.readiness);
     document.documentElement.dataset.ready = "true";
     showCards();
     this.translate();
@@ -140,13 +141,12 @@ class Page {
     const [, language] = this.direction.languages;
     const source = byId("source").value;
     const began = performance.now();
-    byId("target").classList.add("waiting");
+    this._wait(true);
     const asked = this._request(source, language);
     this.request = asked.id;
     const answer = await asked.catch(({ message }) => void this._say("failed", { reason: message.split("\n")[0] }));
     if (this.request !== asked.id) return;
-    byId("progress").hidden = true;
-    byId("target").classList.remove("waiting");
+    this._wait(false);
     if (!answer) return;
     this.output.show(answer.lines, language);
     this._notes();
@@ -154,6 +154,7 @@ class Page {
     const seconds = ((performance.now() - began) / 1000).toFixed(2);
     if (this.document && count) this._say("file_done", { name: this.document.name });
     else if (count) this._say(count === 1 ? "took_sentence" : "took", { count, seconds });
+    else this._say(this.readiness);
   }
 
   _request(source, language) {
@@ -175,9 +176,15 @@ class Page {
     this.client.stop(this.request);
     this.request = null;
     this._forget();
-    byId("progress").hidden = true;
-    byId("target").classList.remove("waiting");
+    this._wait(false);
     this._say("stopped");
+  }
+
+  // A translation that is not finished is paler, and no screen reader reads it.
+  _wait(isWaiting) {
+    byId("target").classList.toggle("waiting", isWaiting);
+    byId("target").setAttribute("aria-busy", String(isWaiting));
+    if (!isWaiting) byId("progress").hidden = true;
   }
 
   _turn(number) {
@@ -204,11 +211,14 @@ class Page {
     byId("source").focus();
   }
 
-  async _open(file) {
+  // Translate a file, the first of those that were dropped.
+  async _open(file, others = 0) {
     if (!file) return;
     try {
       const [, language] = this.direction.languages;
       const { lines, ...rest } = documentOf(file.name, await readFile(file), language, byId("again").checked);
+      if (!rest.notes && !lines.join("").trim()) throw new Error(text("no_text", { name: file.name }));
+      if (others) rest.notes = [["first_file", { count: others + 1, name: file.name }], ...(rest.notes ?? [])];
       const shown = lines.map((line) => line.replace(/[\r\v\f\x85\u2028\u2029]/g, " ")).join("\n");
       this._put(shown, { name: fileName(file.name, language), ...rest });
       this.file = file;

@@ -14,6 +14,7 @@ class Output {
     this.lines = [];
     byId("target").addEventListener("click", (event) => this._clicked(event.target.closest(".word")));
     byId("target").addEventListener("keydown", (event) => this._moved(event));
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && this._leave());
     byId("menu").addEventListener("keydown", (event) => this._movedInMenu(event));
     document.addEventListener("click", ({ target }) => {
       if (!target.closest("#menu, .word")) this.close();
@@ -40,7 +41,12 @@ class Output {
   }
 
   textOf(sentence) {
-    return this.chosen.get(sentence.source) ?? sentence.text;
+    return this.chosen.get(this._key(sentence)) ?? sentence.text;
+  }
+
+  // A choice is of one direction.
+  _key(sentence) {
+    return `${this.language}\n${sentence.source}`;
   }
 
   // What a translation lacks of its sentence; compared once, since a long text is shown many times.
@@ -91,7 +97,7 @@ class Output {
       const item = element("button", { type: "button", lang: this.language, dir: "auto" });
       item.append(element("mark", { textContent: first ?? "" }), rest.join(""));
       item.onclick = () => {
-        this.chosen.set(word.sentence.source, other);
+        this.chosen.set(this._key(word.sentence), other);
         this.show(this.lines, this.language);
         this.changed();
         byId("target").focus();
@@ -100,14 +106,22 @@ class Output {
     });
     menu.replaceChildren(...(items.length ? items : [element("p", { textContent: text("none") })]));
     this._place(menu, word);
-    menu.querySelector("button")?.focus();
+    (menu.querySelector("button") ?? menu).focus();
   }
 
   _place(menu, word) {
+    menu.style.left = "0"; // it is as wide as what is right of it allows
     const box = word.getBoundingClientRect();
     const left = Math.min(box.left, document.documentElement.clientWidth - menu.offsetWidth - 8);
     menu.style.left = `${Math.max(8, left) + scrollX}px`;
     menu.style.top = `${box.bottom + scrollY + 4}px`;
+  }
+
+  // Close the list, and be at its word again.
+  _leave() {
+    const word = this.open;
+    this.close();
+    word?.focus();
   }
 
   close() {
@@ -132,10 +146,8 @@ class Output {
   _movedInMenu(event) {
     const items = [...byId("menu").querySelectorAll("button")];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape") {
-      const word = this.open;
-      this.close();
-      word?.focus();
+    if (event.key === "Tab") {
+      this._leave(); // to what comes after the word, or before it
     } else if (step && items.length) {
       event.preventDefault();
       items[(items.indexOf(event.target) + step + items.length) % items.length].focus();

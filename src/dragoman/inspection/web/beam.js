@@ -68,39 +68,19 @@ function treePart(tree) {
   const columns = Array.from({ length: to - beamState.from + 1 }, (_, i) => columnOf(beamState.from + i));
   const positionsOf = new Map();
   columns.forEach((column, x) => column.forEach((node, y) => positionsOf.set(node.id, { x, y, node })));
-  const pager =
-    last > STEPS
-      ? el(
-          "div.controls",
-          { role: "group", "aria-label": t("beam.steps") },
-          el(
-            "button",
-            {
-              type: "button",
-              disabled: beamState.from === 1,
-              onclick: () => {
-                beamState.from = Math.max(1, beamState.from - STEPS);
-                tree.redraw();
-              },
-            },
-            "←",
-          ),
-          el("span", {}, `${t("beam.steps")} ${beamState.from}–${to} / ${last}`),
-          el(
-            "button",
-            {
-              type: "button",
-              disabled: to >= last,
-              onclick: () => {
-                beamState.from += STEPS;
-                tree.redraw();
-              },
-            },
-            "→",
-          ),
-        )
-      : null;
+  const turn = (name, by, disabled) => {
+    const go = () => {
+      beamState.from = Math.max(1, beamState.from + by);
+      tree.redraw();
+      (tree.querySelector(`#tree-${name}:enabled`) ?? tree.querySelector(".tree")).focus();
+    };
+    return el("button", { type: "button", id: `tree-${name}`, "aria-label": t(`beam.${name}`), disabled, onclick: go }, by < 0 ? "←" : "→");
+  };
+  const place = `${t("beam.steps")} ${beamState.from}–${to} / ${last}`;
+  const buttons = [turn("back", -STEPS, beamState.from === 1), el("span", { role: "status" }, place), turn("on", STEPS, to >= last)];
+  const pager = last > STEPS ? el("div.controls", { role: "group", "aria-label": t("beam.steps") }, buttons) : null;
   const details = part(() => nodeDetails(), ".node-details");
+  details.setAttribute("aria-live", "polite");
   return [
     pager,
     el("div.tree.scroll", { tabindex: 0, role: "region", "aria-label": t("beam.tree") }, drawn(columns, positionsOf, details)),

@@ -65,11 +65,19 @@ function number(x, digits = 4) {
 }
 
 function percent(p) {
-  return `${(100 * p).toFixed(p < 0.001 ? 3 : 1)} %`;
+  return `${(100 * p).toFixed(p < 0.001 ? 3 : 1)}\u00a0%`;
 }
 
 function whole(n) {
   return n.toLocaleString(page.lang);
+}
+
+function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([page.lang], { type: "language" }).of(tag);
+  } catch {
+    return tag;
+  }
 }
 
 // A labelled drop-down list.

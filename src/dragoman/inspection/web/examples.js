@@ -59,13 +59,15 @@ function foundLine() {
   line.replaceChildren(t("found"), " ", ...links.flatMap((link, i) => (i ? [" · ", link] : [link])), ". ", claims.join(" "));
 }
 
-// Buttons that type the sentences of the example; for a model that reads English.
+// Examples of other source languages.
+const OTHERS = { ko: ["나는 학생입니다.", "그 동물은 너무 피곤해서 길을 건너지 않았다."] };
+
+// Buttons that type sentences; null for a model of another source language.
 function exampleButtons(type) {
-  if (!/^en\b/.test(recorded.languages.source)) return null;
-  return el(
-    "p.examples",
-    {},
-    `${t("examples")} `,
-    EXAMPLES.flatMap((text, i) => [i ? " " : "", el("button", { type: "button", lang: "en", onclick: () => type(text) }, `… ${text.split(" ").slice(-2).join(" ")}`)]),
-  );
+  const [language] = recorded.languages.source.split("-");
+  const texts = language === "en" ? EXAMPLES : OTHERS[language];
+  if (!texts) return null;
+  const name = (text) => (language === "en" ? `… ${text.split(" ").slice(-2).join(" ")}` : text);
+  const buttons = texts.map((text) => el("button", { type: "button", lang: language, onclick: () => type(text) }, name(text)));
+  return el("p.examples", {}, t(language === "en" ? "examples" : "examples.others"), ...buttons.flatMap((button) => [" ", button]));
 }

@@ -4,8 +4,9 @@ const TYPING = 250; // milliseconds without a key after which a sentence is read
 const MAX_TEXT = 4000; // characters
 const recorded = data;
 // `request`: for the sentence that the engine read last, `reading` while it does.
-// `text`: "" for the sentence that was recorded. `surgery`: what is off or changed, as `web/look/surgery.js` reads it.
-const live = { state: "", text: "", part: 0, surgery: {}, timer: 0, base: {}, count: 0, turn: 0, reading: null };
+// `text`: "" for the sentence that was recorded; `isCut`: more was typed. `surgery`: what is off or changed, as
+// `web/look/surgery.js` reads it.
+const live = { state: "", text: "", isCut: false, part: 0, surgery: {}, timer: 0, base: {}, count: 0, turn: 0, reading: null };
 const isLive = () => document.getElementById("engine") !== null;
 
 const isChanged = () => Object.keys(live.surgery).length > 0;
@@ -80,7 +81,7 @@ async function look() {
   }
   report("live.working");
   const started = performance.now();
-  const text = (live.text.trim() || recorded.source).slice(0, MAX_TEXT);
+  const text = live.text.trim() || recorded.source;
   try {
     const answer = await readSentence({ text, part: live.part, surgery: live.surgery });
     if (!answer || turn !== live.turn) return;
@@ -146,7 +147,11 @@ function report(key, fill = {}) {
   live.report = [key, fill];
   if (key === "live.damaged") live.state = "damaged";
   const line = document.getElementById("live-status");
-  if (line) line.textContent = t(key, fill);
+  // A screen reader receives the translation too, which is in the heading.
+  const isDone = key === "live.done" || key === "live.strange";
+  const spoken = isDone ? [el("span.unseen", { lang: data.languages.target }, ` ${shown(data.translation)}`)] : [];
+  const cut = live.isCut && isDone ? ` ${t("live.cut", { n: whole(MAX_TEXT) })}` : "";
+  if (line) line.replaceChildren(t(key, fill), cut, ...spoken);
 }
 
 let effectBox = {};
@@ -160,7 +165,8 @@ function livePanel() {
     return box.replaceChildren(note(t("live.none", { reason: recorded.why_recorded })));
   }
   const typed = (event) => {
-    live.text = event.target.value;
+    live.text = event.target.value.slice(0, MAX_TEXT);
+    live.isCut = event.target.value.length > MAX_TEXT;
     live.part = 0;
     clearTimeout(live.timer);
     live.timer = setTimeout(look, event.type === "change" ? 0 : TYPING);
@@ -168,7 +174,6 @@ function livePanel() {
   const area = el("textarea", {
     id: "live-text",
     rows: 2,
-    maxlength: MAX_TEXT,
     lang: recorded.languages.source,
     dir: "auto",
     spellcheck: "false",
@@ -178,17 +183,19 @@ function livePanel() {
   });
   area.value = live.text;
   effectBox = part(effect, ".effect");
+  effectBox.setAttribute("role", "status");
   partsBox = part(partsChoice);
   box.hidden = false;
   box.setAttribute("aria-label", t("live.box"));
+  const examples = exampleButtons((text) => {
+    area.value = text;
+    typed({ type: "change", target: area });
+  });
   box.replaceChildren(
-    el("label", { for: "live-text" }, t("live.box"), " ", el("small", {}, recorded.languages.source)),
+    el("label", { for: "live-text" }, t("live.box"), " ", el("small", {}, languageName(recorded.languages.source))),
     area,
     el("p.hint", { id: "live-status", role: "status" }, live.report ? t(...live.report) : ""),
-    exampleButtons((text) => {
-      area.value = text;
-      typed({ type: "change", target: area });
-    }),
+    ...(examples ? [examples] : []),
     partsBox,
     switches(),
     effectBox,

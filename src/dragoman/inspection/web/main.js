@@ -69,7 +69,7 @@ function frame() {
           " ",
           el("span.arrow", { "aria-hidden": "true" }, "→"),
           " ",
-          el("b", { lang: data.languages.target, dir: "auto" }, lit("target", data.translation)),
+          el("b", { lang: data.languages.target, dir: "auto" }, data.translation ? lit("target", data.translation) : "∅"),
         ),
         el("p.hint", { id: "light", "aria-live": "polite" }, t("light.hint")),
         el("p", { id: "found" }),

@@ -113,6 +113,7 @@ function rivalPart() {
     ];
   });
   rivalBox = part(rivalAnswer, ".rival");
+  rivalBox.setAttribute("role", "status");
   if (rival.text && !rival.answer) setTimeout(answerRival);
   return el("section", {}, el("h3", {}, t("beam.instead")), el("p", {}, t("beam.instead.text")), el("div.rivals", {}, box, rivalBox));
 }
@@ -130,7 +131,7 @@ function rivalForm() {
 function rivalAnswer() {
   const { answer } = rival;
   if (!rival.text || !answer) return [];
-  if (answer.waits) return el("p.hint", { role: "status" }, t("live.working"));
+  if (answer.waits) return el("p.hint", {}, t("live.working"));
   if (answer.unknown) return note(t(isLive() && live.kernels ? "rival.unknown" : "rival.static", { word: isolated(rival.text) }));
   if (answer.failed) return note(t("engine.failed", { error: answer.failed }));
   const { pieces, logProbs, at } = answer;
@@ -145,7 +146,7 @@ function rivalAnswer() {
   const step = rivalBefore().length + 1;
   const list = () => el("dl.facts", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]).flat());
   const spelling = pieces.length > 1 ? spelledOut(answer) : null;
-  if (answer.chosen) return el("div.card", { role: "status" }, el("h4", {}, t("rival.chosen", { word, step })), list(), spelling);
+  if (answer.chosen) return el("div.card", {}, el("h4", {}, t("rival.chosen", { word, step })), list(), spelling);
   const [against, best] = answer.against;
   const gap = logProbs[at] - best;
   facts.push([t("rival.gap", { rival: isolated(pieces[at]), piece: isolated(against) }), t("rival.times", { gap: number(gap, 3), times: number(Math.exp(gap), 3) })]);
@@ -153,7 +154,7 @@ function rivalAnswer() {
   const node = nodeOf([...rivalBefore(), ...pieces]);
   return el(
     "div.card",
-    { role: "status" },
+    {},
     el("h4", {}, t("rival.title", { rival: word, chosen: isolated([...alike, against].join(" ")), step })),
     at ? el("p", {}, t("rival.alike", { alike: isolated(alike.join(" ")), step: step + at })) : null,
     answer.sameText ? el("p", {}, t("rival.same_text")) : null,

@@ -136,7 +136,7 @@ function effect() {
     el("p", {}, t("effect.log_prob", { before: number(found.before, 2), after: number(found.after, 2) })),
   ];
   if (live.surgery.mask === false) lines.push(el("p", {}, t("effect.future", { p: percent(future()) })));
-  return el("div", { role: "status" }, lines);
+  return el("div", {}, lines);
 }
 
 // The words of a text, those marked that another text does not have.
@@ -187,6 +187,6 @@ function readLive(text) {
     else surgery[key] = value;
   }
   const before = writeLive();
-  Object.assign(live, { text: (fields.get("text") ?? "").slice(0, MAX_TEXT), surgery, part: Math.max(0, (Number(fields.get("part")) || 1) - 1) });
+  Object.assign(live, { text: (fields.get("text") ?? "").slice(0, MAX_TEXT), surgery, part: Math.max(0, Math.floor(Number(fields.get("part")) || 1) - 1) });
   return before !== writeLive();
 }

@@ -5,7 +5,8 @@
 // Each takes linear time: what repeats has a maximum.
 const PLACEHOLDER = new RegExp(
   [
-    /(?:https?|ftp|mailto):[^\s<>"'“”‘’]{1,2000}[^\s<>"'“”‘’.,;:!?)\]]/,
+    // A Korean particle follows without a space.
+    /(?:https?|ftp|mailto):[^\s<>"'“”‘’\uac00-\ud7a3]{1,2000}[^\s<>"'“”‘’.,;:!?)\]\uac00-\ud7a3]/,
     /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}/,
     /<\/?[A-Za-z][^<>\n]{0,500}>/,
     /\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}|[$#%@]?\{[^{}\s]{0,100}\}/,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dragoman as dragoman_api
+from dragoman.cli.verbs.look import _printable
 
 SENTENCE = "the red dog sees a bird"
 # `translate` repeats a search whose result is empty, `look` does not: with a minimum both search alike.
@@ -133,6 +134,12 @@ def test_nothing_moves_the_cursor_and_no_line_is_broken(dragoman: Any, model: Pa
     assert "\x1b" not in result.out
     assert result.out.splitlines()[0].count("\\u001b") == 9
     assert result.out.splitlines()[1].startswith(f"→ {('der kater ' * 20).strip()} (log P")
+
+
+def test_joiners_are_printed_as_they_are() -> None:
+    """They belong to the spelling of Persian, of Indian languages and of emoji."""
+    assert _printable("\u06cc\u200c\u062e \u200d") == "\u06cc\u200c\u062e \u200d"
+    assert _printable("a\u202e\x07") == "a\\u202e\\u0007"
 
 
 def test_inspect_writes_the_page_from_python(model: Path, tmp_path: Path) -> None:
