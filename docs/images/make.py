@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).parent
 SENTENCE = "The animal didn't cross the street because it was too tired."
-SIZE = {"width": 1280, "height": 800}
-# The step of the walk with the weights between encoder and decoder, Eq. (1).
-ADDRESS = "walk/light//1-1-1-2-2.cross-weights"
+SIZE = {"width": 1280, "height": 1040}
+# The step of the walk with the weights between encoder and decoder, Eq. (1): the head that aligns words best.
+ADDRESS = "walk/light//1-3-2-2-2.cross-weights"
 TERMINAL = """
   @font-face { font-family: narrow; src: local("DejaVu Sans Mono"); unicode-range: U+2581, U+2192; size-adjust: 83%; }
   body { margin: 0; background: #14181d; color: #d5dbe1; }
@@ -61,7 +61,7 @@ def dragoman(*arguments: str) -> str:
 
 def look(browser: Browser, page: Path, language: str, picture: Path) -> None:
     """The first screen of the page in a language, as the model runs in it."""
-    tab = browser.new_page(viewport=SIZE, device_scale_factor=1.25, reduced_motion="reduce")
+    tab = browser.new_page(viewport=SIZE, device_scale_factor=1.1, reduced_motion="reduce")
     tab.goto(f"{page.resolve().as_uri()}#{language}/{ADDRESS}")
     tab.wait_for_selector("html[data-engine]", state="attached")
     tab.wait_for_timeout(1500)  # the sentence is read once more, for what the file has not
