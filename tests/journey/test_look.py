@@ -218,11 +218,17 @@ def test_language_and_theme_are_switched_and_kept(
 
 @pytest.mark.parametrize("looked", ["post"], indirect=True)
 def test_printed_it_has_every_view(looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path) -> None:
-    open_page(tab, looked[1], "ko/walk")
+    open_page(tab, looked[1], "ko/masks/dark")
+    shade = "document.querySelector('#view-masks canvas').getContext('2d').getImageData(0, 0, 1, 1).data.join()"
+    every = "[...document.querySelectorAll('section.view')].every((view) => view.children.length > 1)"
+    tab.evaluate(f"addEventListener('beforeprint', () => (window.onPaper = [{shade}, {every}]))")
+    dark = tab.evaluate(shade)
     printed = tab.pdf(path=artefacts / "page.pdf")
     assert len(printed) > 100_000
     assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10
-    assert tab.evaluate("[...document.querySelectorAll('section.view')].every((view) => view.children.length > 1)")
+    light, has_every_view = tab.evaluate("onPaper")
+    assert has_every_view
+    assert light != dark == tab.evaluate(shade), "matrices are light on paper, and dark again"
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ function chose() {
   }
 }
 
-const isDark = () => (page.theme ? page.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+const isDark = () => !page.isPrinted && (page.theme ? page.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 
 function frame() {
   document.documentElement.lang = page.lang;
@@ -201,13 +201,20 @@ function changed() {
     document.getElementById(focused).focus({ preventScroll: true });
 }
 
-// All views are printed; those not opened yet are drawn first.
+function ontoPaper(isPrinted) {
+  page.isPrinted = isPrinted;
+  redrawn();
+}
+
+// All views are printed; those not opened yet are drawn first. Paper is light, and so are its matrices.
 window.addEventListener("beforeprint", () => {
+  if (isDark()) ontoPaper(true);
   Object.keys(VIEWS).forEach(draw);
   document.querySelectorAll("details").forEach((box) => {
     if (box.closest("figure") === null) box.open = true;
   });
 });
+window.addEventListener("afterprint", () => page.isPrinted && ontoPaper(false));
 window.addEventListener("hashchange", changed);
 // A page around this one passes on the language and the theme of its reader.
 window.addEventListener("message", ({ source, data: wanted }) => {

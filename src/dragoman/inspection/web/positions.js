@@ -15,6 +15,7 @@ function positionsView() {
       el("span", {}, label, " ", output),
       el("input", {
         type: "range",
+        "aria-label": label,
         min: low,
         max: high,
         value: rotated[key],
