@@ -382,7 +382,7 @@ def searched(job: jobs.Job, engine: TorchEngine, ids: list[list[int]], options: 
 
 def windows(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:
     """A file of lines in windows of a CPU and in one of a GPU."""
-    preset, tokens, of_cpu, of_gpu = ("tiny", 4, 8, 40) if job.rehearse else ("base", 24, WINDOW, 16 * WINDOW)
+    preset, tokens, of_cpu, of_gpu = ("tiny", 4, 4, 12) if job.rehearse else ("base", 24, WINDOW, 16 * WINDOW)
     torch.manual_seed(0)
     model = build_network(ModelConfig.model_validate({"preset": preset}), len(tokenizer.source), len(tokenizer.target))
     options = DecodeConfig(min_length=tokens, max_length=tokens)
