@@ -5,8 +5,9 @@ The engine is a stub that reports a device and counts; what is written is the sa
 
 import os
 import queue
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.lines import WindowSize
 from dragoman.translator import Translator
 from dragoman.workflows.documents.documents import DocumentTask, run_documents
-from dragoman.workflows.lines.translate import translate_file, translate_lines
+from dragoman.workflows.lines.partial_output import partial_output, saved_lines
+from dragoman.workflows.lines.translate import LinesResult, translate_file, translate_lines
 from dragoman.workflows.lines.work import LineWork
 from dragoman.workflows.listener import Listeners, Progress
 from dragoman.workflows.train import distil
@@ -104,6 +106,20 @@ def test_what_one_device_began_another_resumes(
     whole = tmp_path / "whole"
     translate_file(source, whole, model=stub(toy_tokenizer, resumed_on)[0])
     assert output.read_bytes() == whole.read_bytes()
+
+
+def test_the_lines_of_a_pipe_are_resumed_in_other_windows(toy_tokenizer: Tokenizer, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+
+    def run(resume: bool, waits: Callable[[], bool], *listeners: dragoman.Listener) -> LinesResult:
+        work = LineWork(stub(toy_tokenizer, "cpu")[0], "stdin", listener=Listeners(listeners))
+        opened, saved = partial(partial_output, output, resume=resume), saved_lines(output) if resume else 0
+        return translate_lines(work, iter(LINES[:20]), opened, saved=saved, waits=waits)
+
+    with pytest.raises(dragoman.Interrupted, match="stopped at line 5, saved"):
+        run(False, lambda: True, StopAt(5))
+    assert run(True, lambda: False).resumed == 5
+    assert output.read_text(encoding="utf-8").splitlines() == LINES[:20]
 
 
 class Program:
