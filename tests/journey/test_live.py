@@ -268,12 +268,16 @@ def test_bad_input_is_named_and_leaves_a_page_that_works(page: Path, opened: Cal
 def test_weights_that_were_cut_are_reported_and_the_recording_stays(
     page: Path, opened: Callable[..., Any], tmp_path: Path
 ) -> None:
-    whole = page.read_text(encoding="utf-8")
+    whole, changes = re.subn(r'("languages": ?\{"source": ?)"en"', r'\1"fr"', page.read_text(encoding="utf-8"))
+    assert changes == 1
     (tmp_path / "cut.html").write_text(whole[: whole.index('id="weights"') + 5000], encoding="utf-8")
     tab = opened(tmp_path / "cut.html", "en/heads", ready=False)
     playwright.expect(tab.locator("#live-status")).to_contain_text("cut")
     assert RECORDED in tab.locator(".sentence").inner_text()
     assert tab.locator(".thumb").count() == 2 * 4 * 3
+    box = tab.locator("#live").inner_text()
+    assert "French" in box, "the language is named"
+    assert "null" not in box, "of a language without examples none are shown"
     (tmp_path / "cut.html").write_text(whole[: whole.index('id="blob"') + 5000], encoding="utf-8")
     tab.goto(f"file://{tmp_path}/cut.html")  # no script is left
     tab.wait_for_selector("#cut", state="visible")
