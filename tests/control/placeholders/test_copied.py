@@ -80,6 +80,13 @@ def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Token
         ("it costs 5 € please", ["it costs X1 please"]),
         ("open H₂O and m² please", ["open X1 and X2 please"]),
         ("open the 김치 and مرحبا بك please", ["open the X1 and X2 please"]),
+        ("open São Paulo and crème brûlée please", ["open X1 Paulo and X2 please"]),
+        ("- [x] open the file", ["open the file"]),
+        ("· open the file", ["open the file"]),
+        ("b. open the file", ["open the file"]),
+        ("iv. open the file", ["open the file"]),
+        ("B. open the file", ["B. open the file"]),
+        ("copy kim@host:/var/www to images/*.{png,jpg} please", ["copy X1 to X2 please"]),
         ("open C:\\Users\\New Folder\\notes.txt please", ["open X1 please"]),
         ("open ###T01### and __SLOT_1__ please", ["open X1 and X2 please"]),
         ("it costs $5 please", ["it costs $5 please"]),
@@ -113,6 +120,9 @@ def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
         ("open &lt;the&gt; file", "open &lt;the&gt; file"),
         ("<b>open</b> &amp; save", "<b>open</b> &amp; save"),
         ("open the file。", "open the file."),
+        ("𝐨𝐩𝐞𝐧 𝘁𝗵𝗲 ﬁle", "open the file"),
+        ("open \x1b[1;31mthe\x1b[0m file", "open the file"),
+        ("open\u2800the f\U000e0041ile\ufffc", "open the file"),
     ],
 )
 def test_a_line_is_read_in_usual_characters(tokenizer: Tokenizer, line: str, read: str) -> None:
@@ -205,8 +215,28 @@ def test_private_tags_name_no_script_and_without_patterns_nothing_is_copied(toke
 def test_an_ordinal_is_no_mark_of_a_list_and_a_word_keeps_its_marks(tokenizer: Tokenizer) -> None:
     assert not Reader.of(tokenizer, "de", "en", True).numbered
     assert Reader.of(tokenizer, "en", "ko", True).numbered
-    hidden = [span.text for span in copied._foreign("He gave नमस्ते to me.", frozenset(("Latn",)))]
-    assert hidden == ["नमस्ते"]
+    reader = Reader.of(tokenizer, "en", "ko", True)
+    assert [span.text for span in reader._foreign("He gave नमस्ते to me.")] == ["नमस्ते"]
+
+
+@pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        ("그는 спасибо라고 말했다.", ["спасибо"]),
+        ("간판에 مرحبا라고 쓰여 있다.", ["مرحبا"]),
+        ("これは日本語です와 中國을 배웠다.", ["これは日本語です", "中國"]),
+        ("美 연준이 Łódź에서 말했다.", ["Łódź"]),
+        ("PC방에 갔다.", []),
+    ],
+)
+def test_a_korean_particle_is_no_part_of_a_foreign_word(tokenizer: Tokenizer, line: str, hidden: list[str]) -> None:
+    reader = Reader.of(tokenizer, "ko", "en", True)
+    assert [span.text for span in reader._foreign(line)] == hidden
+
+
+def test_letters_with_marks_are_those_of_other_languages(tokenizer: Tokenizer) -> None:
+    assert not list(Reader.of(tokenizer, "fr", "en", True)._foreign("La crème est brûlée."))
+    assert not list(Reader.of(tokenizer, "ja", "en", True)._foreign("これは日本語です。"))
 
 
 def test_long_lines_take_linear_time() -> None:

@@ -202,6 +202,8 @@ def test_limits_are_those_of_the_language_by_each_of_its_tags() -> None:
         ("-Yes.\n\u2013 No.", ["Yes.\nNo."]),
         ("\u2014Yes.", ["Yes."]),
         ("\u266a Close the window \u266a", ["Close the window"]),
+        ("\u266b Close it \u266b\n\u266b Open it \u266b", ["Close it\nOpen it"]),
+        ("<i>- Yes.</i>\n<i>- No.</i>", ["Yes.\nNo."]),
         (">> Hello.\n>> Hi.", ["Hello.\nHi."]),
         ("It is\n-5 degrees.", ["It is\n-5 degrees."]),
     ],

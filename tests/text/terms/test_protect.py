@@ -43,7 +43,8 @@ FOUND = {
                    "UTF-8", "x86_64", "CVE-2024-12345", "SN-48291-A", "00:1B:44:11:3A:B7", "aa:bb:cc:dd:ee:ff",
                    "192.168.0.1", "10.0.0.0/24", "2001:db8::1", "sha256:9f86d081", "retries=5", "C++17", "QUJD+y8x=="],
     "marker": ["##T01##", "####T01####", "__PLACEHOLDER_1__", "@@1@@", "[[T1]]", "<<T1>>", "[NAME1]", "#T1#",
-               "%%T1%%"],
+               "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs", "images/*.{png,jpg}", "--dry-run",
+               "--width=50", "%APPDATA%\\Code\\User"],
 }  # fmt: skip
 
 TEXT = [
@@ -59,6 +60,7 @@ TEXT = [
     "e.g. this, i.e. that, 3.14, Mr. Kim, U.S. Go.",
     "a → b © ™",
     "C# and F#, C++, .NET",
+    "He said--and meant it -- that I --he-- should go",
     "top-10, mid-1990s, 5-year-old, 3rd, 10kg, 100Mbps, 9am-5pm, 24/7, Fig.3, p.12, 2020-2024, 1592-1598, A4",
     "It costs $5, or $7 with $ 2 more",
     "",

@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-import regex
-
 from dragoman.config import DecodeConfig
 from dragoman.control.search.sentences import LINE_BREAK, Frame, Line
 from dragoman.text.terms.keep import KEEP, find_kept
@@ -36,7 +34,7 @@ from dragoman.text.words.normalise import normalise
 from dragoman.text.words.number_words import AFTER_MONTH, BEHIND_NUMBER, LONGEST_MONTH
 from dragoman.text.words.particles import with_particles_of
 from dragoman.text.words.reading import read, with_usual_quotes
-from dragoman.text.words.script import has_word, is_cased, script_of, scripts_of_language
+from dragoman.text.words.script import foreign_words, has_word, is_cased, scripts_of_language
 from dragoman.translation import Link, Span, Translation
 
 _BREAKS = "\n\r\v\f\x85\u2028\u2029"
@@ -44,14 +42,18 @@ _BREAKS = "\n\r\v\f\x85\u2028\u2029"
 _TAB = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:\t[ \xa0\u3000]*)+)")
 _GAP = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:(?:\t[ \xa0\u3000]*)+|[\n\r\v\f\x85\u2028\u2029]\s*))")
 _MARK = re.compile(
-    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―>]+|\#{1,6}|[①-⑳❶-❿]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))\s+(?=\S)"
+    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―⁃∙·・ㆍ‧>]+|\#{1,6}|[①-⑳❶-❿]|\[[ xX✓✔]?\]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))"
+    r"\s+(?=\S)"
 )
 # In other languages a number with a full stop is an ordinal: "5. März".
 _NUMBER_MARK = re.compile(r"\d{1,3}\.\s+(?=\S)")
+# A letter with a full stop, where no initial of a name is meant: `a.` and `iv.`, in Korean also `A.` and `가.`.
+_LETTER_MARK = re.compile(r"(?:[a-z]|[ivx]{2,4})\.\s+(?=\S)")
+_LETTER_MARK_IN_KOREAN = re.compile(r"(?:[A-Za-z]|[ivxIVX]{2,4}|[가나다라마바사])\.\s+(?=\S)")
 _NUMBERED = frozenset(["en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"])
-# Scripts in which any language writes names; those of which each has words of the others.
+_PLAIN_LETTERS = frozenset(["en", "ko"])
+# Scripts that have capitals.
 _CASED = frozenset(("Latn", "Cyrl", "Grek", "Armn"))
-_COMMON, _HAN = frozenset(("Latn", "Zyyy", "")), frozenset(("Hang", "Hira", "Kana", "Bopo"))
 # Tokens: what is shorter is shown, because the model may know it.
 _NAME, _ADDRESS = 5, 12
 _HIDDEN = {
@@ -63,9 +65,6 @@ _SENTENCE = re.compile(r"[^.!?:;]+[.!?:;]*\s*")
 # Words in capitals that make a sentence; fewer may be names.
 _FEW_WORDS = 3
 _CAPITALS = re.compile("[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2}")
-# Letters with their marks: a vowel sign of Hindi belongs to its word.
-_ONE_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
-_WORDS = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
 _OTHER_SHAPE = r"\([을를이가은는과와으]\)"
 # A list of this many names with commas is one name.
 LEAST_LISTED = 5
@@ -88,13 +87,21 @@ _PLAIN = r" ,.!?;:'\"“”‘’–—…()-"
 
 
 @lru_cache
-def everyday(scripts: frozenset[str]) -> re.Pattern[str]:
-    """What matches a text in these scripts that has nothing to be copied and nothing to be read otherwise."""
+def everyday(scripts: frozenset[str], is_plain: bool = False) -> re.Pattern[str]:
+    """What matches a text in these scripts that has nothing to be copied and nothing to be read otherwise.
+
+    `is_plain`: no Latin letter with a mark either.
+    """
     if scripts == {"Latn"}:
         capitals = r"(?=.*?[a-z]{2})(?!.*?[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2})"
-        return re.compile(rf"{capitals}['\"“‘]?(?![A-Za-z]{{1,4}}\))[{_LATIN}][{_LATIN}{_PLAIN}]*(?<! )")
+        letters = "A-Za-z" if is_plain else _LATIN
+        return re.compile(
+            rf"{capitals}['\"“‘]?(?![A-Za-z]{{1,4}}\)|[a-z]{{1,4}}\.)[{letters}][{letters}{_PLAIN}]*(?<! )"
+        )
     if "Hang" in scripts:
-        return re.compile(rf"(?=.*?[가-힣])['\"“‘]?(?!.\))[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )")
+        return re.compile(
+            rf"(?=.*?[가-힣])['\"“‘]?(?![A-Za-z]{{1,4}}[.)]|.[.)])[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )"
+        )
     return re.compile(r"(?!)")
 
 
@@ -108,6 +115,8 @@ class Reader:
     divides: bool
     numbered: bool
     """Whether a number with a full stop begins an entry of a list."""
+    is_plain: bool
+    """Whether Latin letters with marks are only in names of other languages, as in English and Korean."""
     everyday: re.Pattern[str]
     """What a line matches that has nothing to be prepared; most do, and this module is not asked."""
 
@@ -117,7 +126,8 @@ class Reader:
         scripts = scripts_of_language(source)
         of_target = scripts_of_language(target) if target else frozenset[str]()
         numbered = primary_language(source) in _NUMBERED
-        return cls(tokenizer, scripts, of_target, divides, numbered, everyday(scripts))
+        is_plain = primary_language(source) in _PLAIN_LETTERS
+        return cls(tokenizer, scripts, of_target, divides, numbered, is_plain, everyday(scripts, is_plain))
 
     def prepare(self, line: Line, options: DecodeConfig) -> None:
         """Give a line its frame, its text for the model, and what is hidden from that."""
@@ -141,7 +151,7 @@ class Reader:
             if not core or (copies and (not has_word(outside, scripts) or self._is_unknown_acronym(outside))):
                 before, columns = _extended(before, columns, _on_one_line(part))
                 continue
-            begin, end = _inside(core, spans, self.numbered) if copies else (0, len(core))
+            begin, end = _inside(core, spans, self._marks()) if copies else (0, len(core))
             left = part.index(core) + begin
             before, columns = _extended(before, columns, part[:left])
             inner = [_moved(span, -begin) for span in spans if begin <= span.begin < end]
@@ -170,7 +180,7 @@ class Reader:
         spans = find_placeholders(text, patterns, line.literals)
         if patterns != ():
             lists = list(_lists_of_numbers(text)) if _DIGIT.search(text) else []
-            others = () if text.isascii() else (*self._signs(text, spans), *_foreign(text, scripts))
+            others = () if text.isascii() else (*self._signs(text, spans), *self._foreign(text))
             spans = apart([*spans, *lists, *others]) if lists or others else spans
         if not certain:
             return spans
@@ -199,6 +209,11 @@ class Reader:
                 amount = _LETTERS_BEFORE.search(before) or _AMOUNT_BEFORE.search(before)
             begin -= len(amount[0]) if amount else 0
             yield Placeholder(begin, end, "sign", text[begin:end])
+
+    def _foreign(self, text: str) -> Iterator[Placeholder]:
+        """Words in letters that are not those of the language, or that its vocabulary cannot write."""
+        for begin, end in foreign_words(text, self.scripts, self.tokenizer.source.characters, self.is_plain):
+            yield Placeholder(begin, end, "foreign", text[begin:end])
 
     def _is_hidden(self, span: Placeholder) -> bool:
         """Whether the model is shown a name in place of this."""
@@ -249,6 +264,11 @@ class Reader:
                 written += [text[at : word.start()], form]
                 at = word.end()
         return "".join([*written, text[at:]])
+
+    def _marks(self) -> tuple[re.Pattern[str], ...]:
+        """What may begin an entry of a list."""
+        letters = _LETTER_MARK_IN_KOREAN if "Hang" in self.scripts else _LETTER_MARK
+        return (_MARK, letters, _NUMBER_MARK) if self.numbered else (_MARK,)
 
     @property
     def _has_capitals(self) -> bool:
@@ -340,12 +360,12 @@ def _on_one_line(text: str) -> str:
     return LINE_BREAK.sub(" ", text) if text.strip() or "\t" in text else " "
 
 
-def _inside(text: str, spans: Sequence[Placeholder], numbered: bool) -> tuple[int, int]:
+def _inside(text: str, spans: Sequence[Placeholder], marks: Sequence[re.Pattern[str]]) -> tuple[int, int]:
     """Where a text begins behind the mark of a list and pictures, and ends before pictures."""
     begin, end = 0, len(text)
     pictures = {span.begin: span.end for span in spans if _is_picture(span)}
     for _ in range(4):
-        if mark := _MARK.match(text, begin) or (_NUMBER_MARK.match(text, begin) if numbered else None):
+        if mark := next((hit for pattern in marks if (hit := pattern.match(text, begin))), None):
             if any(span.begin < mark.end() and mark.start() < span.end and not _is_picture(span) for span in spans):
                 break
             begin = mark.end()
@@ -378,28 +398,6 @@ def _lists_of_numbers(text: str) -> Iterator[Placeholder]:
         begin, end = match.span()
         if not (_BELONGS.match(text, end) or AFTER_MONTH.search(text, max(begin - LONGEST_MONTH, 0), begin)):
             yield Placeholder(begin, end, "list", match[0])
-
-
-def _foreign(text: str, scripts: frozenset[str]) -> Iterator[Placeholder]:
-    """Words in scripts that the language does not use."""
-    if not scripts:
-        return
-    allowed = scripts | _COMMON | (frozenset(("Hani",)) if scripts & _HAN else frozenset())
-
-    def is_foreign(word: str) -> bool:
-        return not word.isascii() and not any(script_of(letter) in allowed for letter in word if letter.isalpha())
-
-    for run in _WORDS.finditer(text):
-        begin = end = run.start()
-        for word in _ONE_WORD.finditer(run[0]):
-            if is_foreign(word[0]):
-                begin = begin if end > begin else run.start() + word.start()
-                end = run.start() + word.end()
-            elif end > begin:
-                yield Placeholder(begin, end, "foreign", text[begin:end])
-                begin = end
-        if end > begin:
-            yield Placeholder(begin, end, "foreign", text[begin:end])
 
 
 def _covered(spans: Iterable[Placeholder], length: int) -> bytearray:

@@ -23,7 +23,7 @@ _CLOCK = re.compile(r"\s*(\d{1,3}):(\d{1,2}):(\d{1,2})[.:](\d{1,3})\s*")
 _TAG = re.compile(r"(?P<braces>\{[^}]*\})|(?P<line>[ \t]*\\[Nn][ \t]*)|(?P<space>\\h)")
 _DRAWING = re.compile(r"\\p[1-9]")
 _KARAOKE = re.compile(r"\\[kK][fot]?\d")
-_SPEAKER = re.compile(r"[-–—]|♪|#|\[|\(")
+_SPEAKER = re.compile(r"(?:\{\\[^}\r\n]{0,100}\}){0,5}(?:[-–—]|[\u2669-\u266c]|#|\[|\()")
 # Fields that each version of the format has before the text.
 _USUAL = ("layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text")
 # A line break that a translation gets where its source has one.

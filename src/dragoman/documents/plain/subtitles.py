@@ -97,7 +97,10 @@ _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
 _TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
 _VOICE = re.compile(r"<v[^>]*>")
-_SPEAKER = re.compile(r"[-–—]|>>|♪|#|\[|\(|[A-Z][A-Z .']+:")
+_SPEAKER = re.compile(
+    r"(?:</?[A-Za-z][^<>\r\n]{0,200}>|\{\\[^}\r\n]{0,100}\}){0,5}"
+    r"(?:[-–—]|>>|[\u2669-\u266c]|#|\[|\(|[A-Z][A-Z .']+:)"
+)
 # What a line of a speaker or of a song begins with, and what one of a song ends with: copied as it is.
 _DASH = re.compile(r"[ \t]*(?:[-\u2010-\u2015\u2212][ \t]*(?![\d\s.,-]*\d|[\s-])|>>+[ \t]*|[\u2669-\u266c]+[ \t]*)")
 _SUNG = re.compile(r"[ \t]*[\u2669-\u266c]+[ \t]*$")

@@ -121,6 +121,18 @@ _MARKER = r"""
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
     | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
+# Of commands and messages: formats of arguments, addresses of `scp`, patterns and folders of files, long options. Here
+# and not above, because models have not learned from them.
+_COMMAND = rf"""
+    | \{{\d{{1,3}},\s?(?:number|date|time|duration|ordinal|spellout)(?:,[^{{}}\n]{{1,60}})?\s?\}}
+    | (?<![\w.@+-])[a-z][\w.-]{{0,30}}@[\w.-]{{1,60}}:[\w./~-]{{1,200}}(?<![.,:])
+    | (?<![\w/.:<~\\-])~[a-z][\w.-]{{0,30}}(?:/[\w.@+-]{{1,60}}){{1,20}}(?<![.,])
+    | (?<![\w/.:<~\\*-])(?:[\w.-]{{1,60}}/){{1,20}}\*[\w.*-]{{0,40}}
+      (?:\{{[\w,.*-]{{1,60}}\}}[\w.*-]{{0,40}})?(?<![.,])
+    | (?<![\w%])%\w{{2,40}}(?:\(x86\))?%\\{_BACKSLASHED}
+    | (?<![\w-])--[a-z][a-z0-9]{{0,30}}(?:-[a-z0-9]{{1,30}}){{1,6}}(?![\w-])
+    | (?<![\w-])--[a-z][a-z0-9-]{{1,40}}=[\w./:@%+-]{{1,60}}(?<![.:])
+"""
 _NUMBER = (
     r"(?<![\w.,]) [-+\u2212]?\d{1,40} (?: [.,:'\u2019\u00a0\u202f]\d{1,20} ){0,9} (?: %|°[CF]?|[A-Za-z]{1,4}(?!\w) )?"
 )
@@ -149,7 +161,7 @@ PATTERNS: dict[str, str] = {
     "time": _TIME,
     "phone": _PHONE,
     "identifier": _IDENTIFIER_RUN,
-    "marker": _MARKER,
+    "marker": _MARKER + _COMMAND,
 }
 # What a text with a placeholder has somewhere: most lines have none of it, and no pattern is tried on them.
 _SIGNS = {
@@ -158,10 +170,11 @@ _SIGNS = {
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
     "time": r"\d:\d", "phone": r"\d[-. )]+\d", "identifier": r"[0-9]|:\w\w:",
-    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;",
+    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]",
 }  # fmt: skip
 _ANY_SIGN = re.compile(
-    r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w|__|\+\+", re.ASCII
+    r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w|__|\+\+|--[a-z]",
+    re.ASCII,
 )
 _DIGIT = re.compile(r"\d")
 # What training hides behind symbols or plants in pairs: the patterns that models have learned from.
@@ -242,7 +255,7 @@ def _matches(text: str, name: str, is_learned: bool = False) -> list[Placeholder
     variables = _variables(text, is_learned) if name == "shell" else ""
     for match in pattern.finditer(text):
         begin, end = match.span()
-        if name in ("url", "path"):
+        if name in ("url", "path") or (name == "marker" and "%\\" in match[0]):
             end = begin + len(_without_rest(match[0]))
         is_other = match[0][-1:].isdigit() and len(match[0]) == 2 and match[0][-1] not in variables
         if name == "identifier":

@@ -6,6 +6,7 @@ makes nonsense of it; what is copied to the translation is copied from the text 
 
 import html
 import re
+import unicodedata
 from collections.abc import Callable, Container
 
 from dragoman.text.words.normalise import UNSEEN
@@ -21,6 +22,16 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _FULL_WIDTH_LETTERS = {code: to for code, to in _FULL_WIDTH.items() if chr(to).isalnum()}
 # Scripts with punctuation of full width. Korean, which has Chinese letters too, writes the narrow one.
 _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
+# Mathematical letters and digits (`𝐎𝐩𝐞𝐧`), and ligatures: what they are in the usual form.
+_STYLED = re.compile("[\U0001d400-\U0001d6a3\U0001d7ce-\U0001d7ff\ufb00-\ufb06]")
+# What colours a terminal; signs that are seen by no reader: of music, of annotations, in place of an object; tags,
+# which make flags of an emoji and nothing of a letter.
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
+_UNSEEN_HERE = re.compile(
+    "[\ufffc\U0001d173-\U0001d17a]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
+)
+# The middle dot that begins an entry of a list.
+_BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
 _EQUIVALENTS = {
     "。": ". ", "、": ", ", "·": ", ", "・": ", ", "ㆍ": ", ", "‧": ", ", "〜": "~", "‐": "-", "‑": "-", "−": "-",
@@ -38,12 +49,16 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     """
     if entities and "&" in text and not _TAG.search(text):
         text = _ENTITY.sub(_decoded, text)
+    text = _TERMINAL.sub("", text) if "\x1b" in text else text
     if text.isascii():
         return text
-    text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text)))
+    text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
+    text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text))).replace("\u2800", " ")
     is_wide = bool(scripts & _WIDE_SCRIPTS) and _NARROW not in scripts
     text, end = text.translate(_FULL_WIDTH_LETTERS if is_wide else _FULL_WIDTH), text[-1:]
-    text = _with_equivalents(text, _EQUIVALENTS, known)
+    bullet = _BULLET.match(text)
+    begin = bullet.end() if bullet else 0
+    text = text[:begin] + _with_equivalents(text[begin:], _EQUIVALENTS, known)
     return text if end.isspace() else text.rstrip(" ")
 
 

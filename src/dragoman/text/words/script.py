@@ -7,7 +7,10 @@ table below has no scripts here, which means "no opinion".
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Container, Iterator
 from functools import cache, lru_cache
+
+import regex
 
 # The first word (or words) of a letter's Unicode name → ISO 15924.
 _BY_NAME = {
@@ -107,3 +110,49 @@ def script_shares(text: str) -> dict[str, float]:
             counts[script] += count
     total = counts.total()
     return {script: count / total for script, count in counts.most_common()}
+
+
+# Letters with their marks: a vowel sign of Hindi belongs to its word. Korean particles follow words of other letters.
+_WORD = regex.compile(r"\p{Hangul}[\p{Hangul}\p{M}]*|(?!\p{Hangul})\p{L}(?:(?!\p{Hangul})[\p{L}\p{M}])*")
+_RUN = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[ \u200c]\p{L}[\p{L}\p{M}]*)*")
+# Scripts in which any language writes names; those of languages that have Chinese letters too.
+_COMMON, _WITH_HAN = frozenset(("Latn", "Zyyy", "")), frozenset(("Hang", "Hira", "Kana", "Bopo"))
+
+
+def foreign_words(
+    text: str, scripts: frozenset[str], known: Container[str], is_plain: bool
+) -> Iterator[tuple[int, int]]:
+    """Where words are in other letters than a language in these scripts uses; several side by side are one.
+
+    `known` are the characters that a vocabulary can write: two Chinese letters in Korean that it cannot, and if the
+    language `is_plain`, a Latin letter with a mark that it cannot, make a word foreign too.
+    """
+    if not scripts:
+        return
+    allowed = scripts | _COMMON | (frozenset(("Hani",)) if scripts & _WITH_HAN else frozenset())
+
+    def is_unknown(letter: str) -> bool:
+        return letter not in known and letter.lower() not in known
+
+    def is_foreign(word: str) -> bool:
+        if word.isascii():
+            return False
+        letters = [letter for letter in unicodedata.normalize("NFC", word) if letter.isalpha()]
+        of_word = {script_of(letter) for letter in letters}
+        if "Hang" in scripts and of_word <= {"Hani", "Hira", "Kana"}:
+            return of_word != {"Hani"} or (len(letters) > 1 and any(map(is_unknown, letters)))
+        if not of_word & allowed:
+            return True
+        return is_plain and of_word == {"Latn"} and len(letters) > 1 and any(map(is_unknown, letters))
+
+    for run in _RUN.finditer(text):
+        begin = end = run.start()
+        for word in _WORD.finditer(run[0]):
+            if is_foreign(word[0]):
+                begin = begin if end > begin else run.start() + word.start()
+                end = run.start() + word.end()
+            elif end > begin:
+                yield begin, end
+                begin = end
+        if end > begin:
+            yield begin, end
