@@ -40,6 +40,20 @@ class FakeEngine:
         return None
 
 
+class OnDevice(FakeEngine):
+    """An engine that reports the type of a device; `calls` has the number of queries of each call."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+        self.calls: list[int] = []
+
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """The answers of `FakeEngine`."""
+        self.calls.append(len(queries))
+        return super().translate(queries, options)
+
+
 def queries(
     sources: Sequence[Ids], prefixes: Iterable[Ids] | None = None, marks: Iterable[Marks] | None = None
 ) -> list[Query]:

@@ -1,5 +1,6 @@
 """The reference pages are what the source says, and the README's links lead somewhere."""
 
+import ast
 import importlib.util
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import dragoman
+from dragoman.config import DecodeConfig
 from dragoman.config.reference import keys
 
 ROOT = Path(__file__).parents[1]
@@ -150,6 +152,12 @@ def test_every_benchmark_starts() -> None:
     printed = done.stdout.split("\f")[1:]
     assert len(printed) == len(TABLE), done.stderr
     assert [text[-1000:] for text in printed if "usage:" not in text] == []
+
+
+def test_the_benchmark_of_options_has_a_case_for_each() -> None:
+    tree = ast.parse((ROOT / "benchmarks/decode/options.py").read_text(encoding="utf-8"))
+    tables = {node.target.id: node.value for node in tree.body if isinstance(node, ast.AnnAssign)}
+    assert sorted(ast.literal_eval(key) for key in tables["KEYS"].keys) == sorted(DecodeConfig.model_fields)
 
 
 def test_configuration_pages_are_generated_from_the_docstrings(generate: ModuleType) -> None:

@@ -250,6 +250,10 @@ def test_every_measurement_has_its_row(tmp_path: Path) -> None:
     )
     assert {row["way"]: row.get("failure") for row in facts["search"]} == {"host": None, "device": ""}
     assert all(row["tokens_per_s"] > 0 and row["alone_ms"] > 0 for row in facts["search"])
+    assert [(row["way"], row["window"], row["calls"]) for row in facts["windows"]] == [
+        (way, *window) for way in ("host", "device") for window in ((4, 3), (12, 1))
+    ]
+    assert all(row["lines_per_s"] > 0 for row in facts["windows"])
     assert facts["same_translations"][0]["share"] > 0.8  # two almost equal hypotheses may change places
     # A kernel that only a GPU has is a row that says so; nothing else fails.
     failed = [row for table in facts.values() if isinstance(table, list) for row in table if "error" in row]

@@ -19,7 +19,7 @@ from dragoman.errors import DataError, ModelError, ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.system.pipe import may_wait
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
-from dragoman.text.words.lines import chunks_of
+from dragoman.text.words.lines import WindowSize, chunks_of
 from dragoman.translator import Translator
 from stand_ins import FakeEngine
 
@@ -206,7 +206,7 @@ def test_a_list_of_lines_ends_where_the_next_has_not_come() -> None:
         for read in range(1, 6):
             yield str(read)
 
-    chunks = chunks_of(lines(), 3, waits=lambda: read + 1 not in comes)
+    chunks = chunks_of(lines(), WindowSize(3), waits=lambda: read + 1 not in comes)
     assert list(chunks) == [["1"], ["2", "3", "4"], ["5"]]
 
 

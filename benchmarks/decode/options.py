@@ -73,6 +73,7 @@ KEYS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "alignment": ({"alignment": True}, ENGINES),
     "placeholders": ({"placeholders": ()}, ENGINES),
     "numbers": ({"numbers": False}, ENGINES),
+    "keep": ({"keep": ("[A-Z][a-z]+",)}, ENGINES),
     "batch_tokens": ({"batch_tokens": 1024}, ENGINES),
     "precision": ({"precision": "bfloat16"}, TORCH),
 }

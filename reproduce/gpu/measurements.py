@@ -13,6 +13,8 @@ kernels     of those steps, the names of the 25 slowest, with ms and count
 search      by the host and by recorded steps: seconds of the first call (with its recordings), ms per token of all
             sentences and target tokens/s, beam 4, batches of 4,096 and of 65,536 tokens; ms of one sentence alone; the
             share of translations that are those of the host, in float32
+windows     lines/s of `Translator.stream` on 16,384 lines, 1,024 of them at a time, as on a CPU, and all of them, by
+            the host and by recorded steps, and how many calls of the engine that took
 host        seconds in which the cores tokenise 100,000 lines
 
 Each piece of work looks at the clock; what fails is a row with the error. The last line is JSON.
@@ -42,8 +44,10 @@ from dragoman.engine import queries
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.build import build_network
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.words.lines import WINDOW
 from dragoman.training import loop
 from dragoman.training.report.reports import TrainingListener
+from dragoman.translator import Translator
 from dragoman.workflows.train.trainer import build_trainer
 
 POSITIONS, HEADS, WIDTH = 25_000, 8, 64
@@ -376,6 +380,36 @@ def searched(job: jobs.Job, engine: TorchEngine, ids: list[list[int]], options: 
     return row | ({"recordings": len(recorded.steps), "failure": recorded.failure[:200]} if recorded else {})
 
 
+def windows(job: jobs.Job, folder: Path, tokenizer: Tokenizer) -> None:
+    """A file of lines in windows of a CPU and in one of a GPU."""
+    preset, tokens, of_cpu, of_gpu = ("tiny", 4, 4, 12) if job.rehearse else ("base", 24, WINDOW, 16 * WINDOW)
+    torch.manual_seed(0)
+    model = build_network(ModelConfig.model_validate({"preset": preset}), len(tokenizer.source), len(tokenizer.target))
+    options = DecodeConfig(min_length=tokens, max_length=tokens)
+    lines = (folder / "train.en").read_text(encoding="utf-8").split("\n")[:of_gpu]
+    for way, on_device in WAYS.items():
+        engine = TorchEngine(model, job.device, on_device=on_device)
+        translator = Translator(tokenizer, engine, options)
+        for size in (of_cpu, of_gpu):
+            if not job.rehearse and job.left < 30:
+                job.say(f"{way}, windows of {size:,} lines: no time left")
+                continue
+            what = {"preset": preset, "way": way, "window": size, "lines": len(lines)}
+            attempt(job, "windows", partial(streamed, job, translator, lines, size), **what)
+
+
+def streamed(job: jobs.Job, translator: Translator, lines: list[str], size: int) -> dict[str, Any]:
+    """The second time, and the calls of the engine in it: the first one records."""
+    engine = translator.engine
+    for _ in range(2):
+        jobs.wait_for(job.device)
+        began = time.perf_counter()
+        with patch.object(engine, "translate", wraps=engine.translate) as calls:
+            count = sum(1 for _ in translator.stream(lines, size))
+        seconds = time.perf_counter() - began
+    return {"lines_per_s": round(count / seconds, 1), "calls": calls.call_count}
+
+
 def compared(engines: list[TorchEngine], ids: list[list[int]]) -> dict[str, Any]:
     """The share of sentences of which both engines find the same translation."""
     mine, others = (engine.translate(queries(ids), DecodeConfig(extra_length=10)) for engine in engines)
@@ -406,6 +440,7 @@ def main() -> None:
         host(job, folder, tokenizer)
         steps(job, folder, tokenizer, (("tiny", 256, ("host", "device"), 0.0),) if job.rehearse else FIRST)
         search(job, folder, tokenizer)
+        windows(job, folder, tokenizer)
         if not job.rehearse:
             steps(job, folder, tokenizer, THEN)
     job.end()

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial
-from typing import Any, Self, Unpack, overload
+from typing import Any, Literal, Self, Unpack, overload
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
@@ -50,6 +50,7 @@ from dragoman.control.search.search import search, translate_sentences
 from dragoman.control.search.sentences import Line, join, split, split_texts
 from dragoman.engine import Closed, Engine, queries
 from dragoman.engine.load import load_engine
+from dragoman.engine.resources import window_size
 from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.memory import Memory
@@ -60,7 +61,7 @@ from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language
-from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
+from dragoman.text.words.lines import checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
 GLOSSARY = "glossary.tsv"  # of a bundle
@@ -296,7 +297,7 @@ class Translator(AbstractContextManager["Translator"]):
     def stream(
         self,
         lines: str | Iterable[str],
-        window: int = WINDOW,
+        window: int | Literal["auto"] = "auto",
         *,
         target: str | None = None,
         source: str | None = None,
@@ -305,19 +306,19 @@ class Translator(AbstractContextManager["Translator"]):
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
     ) -> Iterator[Translation]:
-        """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`.
+        """The translations of lines, in order, at most `window` in memory (auto: by the device); see `translate`.
 
         What has come is translated before more is awaited: an iterator is read in a thread of its own, or, with a
         `window` of 1, in this one, a line at a time. Who stops early has read the rest of a window and at most one line
         more; a generator is closed then. The first window decides about a pair of languages that is not given.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
-        check_count("window", window)
+        size = window_size(self.engine, options, lines=window)
 
         def translations() -> Iterator[Translation]:
             chosen: Translator | None = None
-            with read_ahead(lines_of(lines), lines, window > 1 and may_wait(lines)) as (items, waits):
-                for chunk in chunks_of(items, window, waits=waits):
+            with read_ahead(lines_of(lines), lines, size.lines > 1 and may_wait(lines)) as (items, waits):
+                for chunk in chunks_of(items, size, waits=waits):
                     chosen = chosen or self.to(target, source, chunk)
                     yield from chosen._translate_texts(chunk, target_prefix, options, terms)
 
@@ -387,7 +388,7 @@ class Translator(AbstractContextManager["Translator"]):
     def stream_inline(
         self,
         texts: Iterable[InlineText],
-        window: int = WINDOW,
+        window: int | Literal["auto"] = "auto",
         *,
         patterns: Iterable[tuple[str, ...] | None] | None = None,
         max_lengths: Iterable[int | None] | None = None,
@@ -397,17 +398,14 @@ class Translator(AbstractContextManager["Translator"]):
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
     ) -> Iterator[InlineTranslation]:
-        """The translations of any number of texts, in order, at most `window` in memory; see `translate_inline`.
-
-        The first window decides about a pair of languages that is not given.
-        """
+        """The translations of texts, in order and in windows as those of `stream`; see `translate_inline`."""
         request = self._request(glossary, "", options, {**changes, "n_best": 1})
-        check_count("window", window)
+        size = window_size(self.engine, request[0], lines=window)
         items = zip_inline(texts, patterns, max_lengths)
 
         def translations() -> Iterator[InlineTranslation]:
             chosen: Translator | None = None
-            for chunk in chunks_of(items, window, text=lambda item: item.text.text):
+            for chunk in chunks_of(items, size, text=lambda item: item.text.text):
                 chosen = chosen or self.to(target, source, [item.text.text for item in chunk])
                 yield from chosen._inline(chunk, *request)
 

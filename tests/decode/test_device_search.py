@@ -10,6 +10,7 @@ import torch
 from architectures import TRANSFORMERS
 from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.data.batches.batch import pad
+from dragoman.decode import device_search
 from dragoman.decode.beam_step import BeamStep, StepShape
 from dragoman.decode.constraints import ANY, Constraints
 from dragoman.decode.device_search import READ_EVERY, DeviceSearch, step_sentences, step_size
@@ -17,8 +18,8 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine, to_bfloat16
-from dragoman.model.parts.attention import padding_mask
-from dragoman.model.parts.recorded import Recorder, Work
+from dragoman.model.parts.attention import ScaledDotProduct, attention_weights, padding_mask
+from dragoman.model.parts.recorded import REHEARSALS, Recorder, Work
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
@@ -192,10 +193,46 @@ def test_tables_beyond_their_memory_are_forgotten_the_earliest_first(build: Buil
     assert_same(recorded, beam_search(search.models, batch(sources), constraints, beam=3, alpha=0.6))
 
 
+def test_of_many_shapes_the_latest_are_kept(build: Build, sentences: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_search, "MOST_STEPS", 2)
+    search, sources = DeviceSearch(Ensemble([build()])), sentences([3, 4])
+    for beam in (1, 2, 3):
+        search(batch(sources), Constraints([9, 9]), beam=beam, alpha=0.6)
+    assert len(search.steps) == 2
+    assert [*search.steps][-1].beam == 3
+
+
+class RehearsingAsOnGpu(Recorder):
+    """Rehearses as often as on a GPU."""
+
+    def rehearse(self, work: Work) -> None:
+        for _ in range(REHEARSALS):
+            work()
+
+
+def by_equation(self: ScaledDotProduct, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> torch.Tensor:
+    return attention_weights(q, k, mask if mask is not None else k.new_ones(1, 1, 1, 1, dtype=torch.bool)) @ v
+
+
+def test_rehearsals_leave_no_number_that_is_none(
+    build: Build, sentences: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mask hides what has not been written; yet 0 times NaN is NaN. Eq. (1) has no guard for an empty mask."""
+    monkeypatch.setattr(ScaledDotProduct, "forward", by_equation)
+    model, sources = Ensemble([build()]), sentences(LENGTHS)
+    constraints = Constraints([len(source) + 5 for source in sources])
+    search = DeviceSearch(model, RehearsingAsOnGpu(CPU))
+    recorded = search(batch(sources), constraints, beam=3, alpha=0.6)
+    assert_same(recorded, beam_search(model, batch(sources), constraints, beam=3, alpha=0.6))
+    tensors = [x for step, _ in search.steps.values() for state in step.states for x in state.tensors()]
+    assert all(tensor.isfinite().all() for tensor in tensors)
+
+
 def test_without_memory_the_tables_of_other_shapes_are_forgotten(
     build: Build, sentences: Draw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search, sources, rehearse = DeviceSearch(Ensemble([build()])), sentences([3, 4]), Recorder.rehearse
+    pools: list[Recorder] = []
     search(batch(sources), Constraints([9, 9]), beam=2, alpha=0.6)
     before = {*search.steps}
 
@@ -205,8 +242,10 @@ def test_without_memory_the_tables_of_other_shapes_are_forgotten(
         rehearse(recorder, work)
 
     monkeypatch.setattr(Recorder, "rehearse", limited)
+    monkeypatch.setattr(Recorder, "forget", lambda recorder: pools.append(recorder))
     search(batch(sources), Constraints([9, 9]), beam=3, alpha=0.6)
     assert not before & {*search.steps}
+    assert len(pools) == 1, "the memory of recordings that are gone is not shared again"
 
 
 def test_a_step_that_cannot_be_recorded_is_called(build: Build, sentences: Draw) -> None:

@@ -10,13 +10,14 @@ from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
 from dragoman.engine import Engine, resources
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.resources import CPU_TOKENS, GPU_TOKENS, SearchSize, batch_tokens
+from dragoman.engine.resources import CPU_TOKENS, GPU_TOKENS, GPU_WINDOW, SearchSize, batch_tokens, window_size
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
-from stand_ins import queries
+from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS, WindowSize
+from stand_ins import FakeEngine, OnDevice, queries
 
 Build = Callable[..., Transformer]
 WIDE = DecodeConfig(beam=4096, n_best=1)
@@ -93,3 +94,33 @@ def test_a_batch_has_the_size_of_its_device_unless_it_is_given() -> None:
         *[GPU_TOKENS] * 2,
     ]
     assert [batch_tokens(DecodeConfig(batch_tokens=600), device) for device in ("cpu", "cuda")] == [600, 600]
+
+
+@pytest.mark.parametrize("engine", [FakeEngine(), OnDevice("cpu"), None], ids=["unknown", "cpu", "none"])
+def test_a_processor_is_given_a_thousand_lines_at_a_time(engine: object) -> None:
+    assert window_size(engine, DecodeConfig()) == WindowSize(1024, 1 << 20, 1024)
+    assert window_size(engine, DecodeConfig(beam=40, n_best=40), first=16) == WindowSize(1024, 1 << 20, 16)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps", torch.device("cuda", 0)], ids=str)
+def test_a_gpu_is_given_several_batches_at_a_time(device: str) -> None:
+    engine = OnDevice(device)
+    assert window_size(engine, DecodeConfig(), first=16) == GPU_WINDOW
+    for per_line in (8, 24):  # tokens
+        assert GPU_WINDOW.lines * per_line >= 4 * GPU_TOKENS
+    assert GPU_WINDOW.characters >= 4 * GPU_TOKENS * 8
+
+
+def test_with_many_hypotheses_a_gpu_is_given_fewer_lines() -> None:
+    engine = OnDevice("cuda")
+    assert window_size(engine, DecodeConfig(beam=40, n_best=40)).lines == GPU_WINDOW.lines // 10
+    assert window_size(engine, DecodeConfig(method="mbr", samples=32)).lines == GPU_WINDOW.lines // 8
+    least = window_size(engine, DecodeConfig(beam=1000, n_best=1000))
+    assert (least.lines, least.characters) == (WINDOW, WINDOW_CHARACTERS)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_number_of_lines_holds_on_every_device(device: str) -> None:
+    assert window_size(OnDevice(device), DecodeConfig(), lines=5000) == WindowSize(5000, first=5000)
+    with pytest.raises(ConfigError, match="window: give a whole number above 0, not 0"):
+        window_size(OnDevice(device), DecodeConfig(), lines=0)

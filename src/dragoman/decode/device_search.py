@@ -34,6 +34,8 @@ READ_EVERY = 8
 COMPACT_TO = 1 / 4
 # The least positions of a source and of a target.
 LEAST_WIDTH = 16
+# Recordings that are kept, however small their tensors: a recording needs memory itself.
+MOST_STEPS = 256
 # Up to this number of sentences a step takes about as long for four times as many: only every other size is recorded.
 FEW_SENTENCES = 256
 
@@ -57,7 +59,8 @@ def step_sentences(count: int) -> int:
 class DeviceSearch:
     """Searches by recorded steps, for Transformers on one device.
 
-    Steps are kept for later searches while their tensors take at most `most_bytes`, those of the latest use.
+    Steps are kept for later searches while they are at most MOST_STEPS and their tensors take at most `most_bytes`,
+    those of the latest use.
     """
 
     def __init__(self, models: Ensemble, recorder: Recorder | None = None, most_bytes: int = 1 << 30) -> None:
@@ -131,11 +134,16 @@ class DeviceSearch:
                 recorded = self._recorded(shape, states)
         if recorded is None:  # the first of all, or there was no memory next to the others
             self.steps.clear()
+            self.recorder.forget()
             recorded = self._recorded(shape, states)
         self.steps[shape] = recorded
-        while len(self.steps) > 1 and sum(step.bytes for step, _ in self.steps.values()) > self.most_bytes:
+        while len(self.steps) > 1 and self._is_too_much():
             del self.steps[next(iter(self.steps))]
-        return self.steps[shape]
+        return recorded
+
+    def _is_too_much(self) -> bool:
+        needed = sum(step.bytes for step, _ in self.steps.values())
+        return needed > self.most_bytes or len(self.steps) > MOST_STEPS
 
     def _recorded(self, shape: StepShape, states: Sequence[DecoderState | FixedState]) -> tuple[BeamStep, Work]:
         step = BeamStep(self.models, states, shape)

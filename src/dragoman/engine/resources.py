@@ -5,13 +5,20 @@ estimated before they are allocated. An estimate is a lower bound: what it refus
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from dragoman.config import AnyModel, DecodeConfig, ModelConfig
-from dragoman.errors import ResourceError
+from dragoman.errors import ResourceError, check_count
+from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS, WindowSize
 
 # Tokens of a batch that neither options nor memory make smaller. A step of a GPU takes little longer for many.
 CPU_TOKENS, GPU_TOKENS = 4096, 65_536
+# `batch_tokens` is meant for this many hypotheses per sentence, those of the usual beam; more samples, fewer sentences.
+USUAL_BEAM = 4
+# Several batches of GPU_TOKENS, each of sentences of similar length (decision 68); with fewer lines than those of a
+# processor's window most of a GPU would be idle. Lines that come one after the other are gathered for a second at most.
+GPU_WINDOW = WindowSize(32 * WINDOW, 8 * WINDOW_CHARACTERS, first=WINDOW, seconds=1.0)
 REMEDY = "lower decode.beam, decode.n_best or decode.samples"
 
 
@@ -47,6 +54,33 @@ def batch_tokens(options: DecodeConfig, device: str = "cpu") -> int:
     if options.batch_tokens != "auto":
         return options.batch_tokens
     return CPU_TOKENS if device == "cpu" else GPU_TOKENS
+
+
+def on_gpu(engine: object) -> bool:
+    """Whether an engine computes on another device than the processor."""
+    return not str(getattr(engine, "device", "cpu")).startswith("cpu")
+
+
+def window_size(
+    engine: object, options: DecodeConfig, first: int = WINDOW, lines: int | Literal["auto"] = "auto"
+) -> WindowSize:
+    """How much an engine is given at a time: `lines`, or `auto`, as much as suits its device.
+
+    On a processor that is up to WINDOW lines, `first` of them at first; on a GPU, what fills its batches, and less
+    where a line has more hypotheses than USUAL_BEAM. Raises ConfigError for a wrong number of lines.
+    """
+    if lines != "auto":
+        check_count("window", lines)
+        return WindowSize(lines, first=lines)
+    if not on_gpu(engine):
+        return WindowSize(first=first)
+    results = max(options.n_best, options.samples if options.method == "mbr" else 0, options.confidence_samples)
+    share = max(1, results // USUAL_BEAM)
+    return replace(
+        GPU_WINDOW,
+        lines=max(WINDOW, GPU_WINDOW.lines // share),
+        characters=max(WINDOW_CHARACTERS, GPU_WINDOW.characters // share),
+    )
 
 
 def hypotheses(options: DecodeConfig) -> int:

@@ -28,6 +28,7 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Attention, Ids, Query
 from dragoman.engine.resources import (
     CPU_TOKENS,
+    USUAL_BEAM,
     SearchSize,
     batch_tokens,
     cached_numbers,
@@ -43,9 +44,6 @@ from dragoman.system.machine import available_memory
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 T = TypeVar("T")
-
-# `batch_tokens` is meant for this many hypotheses per sentence, those of the usual beam; more samples, fewer sentences.
-USUAL_BEAM = 4
 
 
 class TorchEngine:

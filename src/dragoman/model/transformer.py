@@ -83,7 +83,7 @@ class FixedState:
 
             return tuple((zeros(k), zeros(v)) for k, v in state.memory)
 
-        return cls(
+        made = cls(
             empty(source),
             mask.new_zeros(sentences, 1, 1, source),
             empty(nodes),
@@ -91,6 +91,8 @@ class FixedState:
             torch.zeros(1, dtype=torch.int64, device=mask.device),
             torch.arange(hypotheses, device=mask.device),
         )
+        made._clear()  # a step is rehearsed before it is loaded, and what is NaN then stays in the cache, hidden or not
+        return made
 
     @property
     def capacity(self) -> int:

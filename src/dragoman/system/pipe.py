@@ -153,8 +153,8 @@ class ReadAhead(Iterator[T], Generic[T]):
 @contextmanager
 def read_ahead(
     items: Iterable[T], source: object, threaded: bool
-) -> Generator[tuple[Iterable[T], Callable[[], bool]], None, None]:
-    """The items, and whether the next has to be awaited, which only a thread that reads them knows.
+) -> Generator[tuple[Iterable[T], Callable[[], bool] | None], None, None]:
+    """The items, and whether the next has to be awaited, which only a thread that reads them knows; None without one.
 
     At the end a generator is closed that the items are made by, and that of the `source` which they are read from: what
     it has open is not held until it is collected. Other iterators, such as a file, stay where they are.
@@ -167,7 +167,7 @@ def read_ahead(
 
     if not threaded:
         try:
-            yield items, lambda: False
+            yield items, None
         finally:
             finish()
         return

@@ -280,9 +280,9 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
                 "language": [options.to, options.from_, *([options.via] if options.via else [])],
             },
             cluster=cluster,
-            saved=saved_lines(output) if cluster and options.resume else 0,
+            saved=saved_lines(output) if options.resume else 0,
             one_by_one=typed,
-            waits=pipe.waits if pipe else lambda: False,
+            waits=pipe.waits if pipe else None,
         )
     if shows_progress and (output != STDOUT or console().is_terminal or result.seconds > LINE_EVERY):
         count = result.lines - result.resumed  # a person may have waited for them

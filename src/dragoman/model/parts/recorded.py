@@ -18,6 +18,12 @@ class Recorder:
 
     def __init__(self, device: torch.device) -> None:
         self.device, self.on_gpu = device, device.type == "cuda"
+        # Of this device, which need not be the current one; one for all recordings, or they could not share memory.
+        self.queue = torch.cuda.Stream(device) if self.on_gpu else None
+        self.forget()
+
+    def forget(self) -> None:
+        """Share no memory with what was recorded before. Needed once all of that is gone: its pool ends with it."""
         self.pool = torch.cuda.graph_pool_handle() if self.on_gpu else None
 
     def rehearse(self, work: Work) -> None:
@@ -37,8 +43,9 @@ class Recorder:
         """What starts `work`, which has been rehearsed. Each time it draws new random numbers."""
         if not self.on_gpu:
             return work
-        graph = torch.cuda.CUDAGraph()
+        graph, here = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
         # Another thread may prepare the next batch meanwhile, which this thread's recording must not forbid.
-        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+        recording = torch.cuda.graph(graph, pool=self.pool, stream=self.queue, capture_error_mode="thread_local")
+        with torch.cuda.stream(here), recording:  # a recording that fails would leave this thread in its queue
             work()
         return graph.replay

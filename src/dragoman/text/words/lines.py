@@ -1,6 +1,9 @@
 """The lines of what a caller gives as text, and lists of them to be translated together."""
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from dragoman.errors import DataError, describe_type
@@ -10,6 +13,20 @@ from dragoman.errors import DataError, describe_type
 WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
 
 Line = TypeVar("Line")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSize:
+    """How much is translated together."""
+
+    lines: int = WINDOW
+    """Lines at most."""
+    characters: int = WINDOW_CHARACTERS
+    """Characters, but for the last line."""
+    first: int = WINDOW
+    """Lines of the first window; each next one has up to twice as many, so that results soon appear."""
+    seconds: float = math.inf
+    """Of reading lines that come one after the other."""
 
 
 def lines_of(text: str | Iterable[str]) -> Iterable[str]:
@@ -48,26 +65,27 @@ def checked_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def chunks_of(
     lines: Iterable[Line],
-    window: int,
+    size: WindowSize,
     *,
-    first: int | None = None,
     text: Callable[[Line], str] = str,
-    waits: Callable[[], bool] = lambda: False,
+    waits: Callable[[], bool] | None = None,
 ) -> Iterator[list[Line]]:
-    """The lines in lists of up to `window` lines and about WINDOW_CHARACTERS characters.
+    """The lines in lists of this size.
 
-    With `first` the first list has only that number, and each next one up to twice as many: results soon appear. A list
-    ends where `waits()`: the next line has not come. `text` returns the text of a line that is more than a str.
+    Lines with `waits` come one after the other: a list ends where `waits()`, because the next has not come, and after
+    the seconds of its size. `text` returns the text of a line that is more than a str.
     """
     chunk: list[Line] = []
-    characters, size = 0, min(first or window, window)
+    characters, most, began = 0, min(size.first, size.lines), 0.0
     for line in lines:
+        if waits and not chunk:
+            began = time.monotonic()
         chunk.append(line)
         characters += len(text(line))
-        if len(chunk) >= size or characters >= WINDOW_CHARACTERS:
+        if len(chunk) >= most or characters >= size.characters:
             yield chunk
-            chunk, characters, size = [], 0, min(2 * size, window)
-        elif waits():
+            chunk, characters, most = [], 0, min(2 * most, size.lines)
+        elif waits and (waits() or time.monotonic() - began >= size.seconds):
             yield chunk
             chunk, characters = [], 0
     if chunk:

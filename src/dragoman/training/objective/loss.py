@@ -2,7 +2,8 @@
 
 The projection onto the vocabulary and the loss are one operation (decision 0001). It works on a few hundred of the L
 target tokens at a time and computes the gradient while it has their logits, so that L × V numbers never exist at once.
-With a vocabulary of 10,000 this is faster than two operations (`docs/log.md`, 2026-11-21).
+With a vocabulary of 10,000 this is faster than two operations (`docs/log.md`, 2026-11-21). A GPU's rows of
+several pairs have these formulas again in `row_loss`, without a question to the device.
 """
 
 from collections.abc import Iterator

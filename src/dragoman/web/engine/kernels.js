@@ -13,25 +13,36 @@ class PlainKernels {
     return matrix.scales ? { ...matrix, values: new Float32Array(matrix.values) } : matrix;
   }
 
-  // y = x Wᵀ + b for `count` vectors x side by side; a new array.
+  // y = x Wᵀ + b for `count` vectors x next to each other; a new array. Four rows at a time, of two vectors while there
+  // are two: what is read and widened to float64 once is multiplied several times.
   linear(x, count, matrix, bias) {
     const { rows, columns, values, scales } = matrix;
     const y = new Float32Array(count * rows);
-    const scale = (row) => (scales ? scales[row] : 1);
-    const added = (row) => (bias ? bias[row] : 0);
-    const pairs = rows - (rows % 2);
-    for (let row = 0; row < pairs; row += 2) {
-      const [first, second] = [scale(row), scale(row + 1)];
-      const [below, above] = [added(row), added(row + 1)];
-      for (let vector = 0; vector < count; vector++) {
-        twoDots(x, vector * columns, values, row * columns, columns);
-        y[vector * rows + row] = SUMS[0] * first + below;
-        y[vector * rows + row + 1] = SUMS[1] * second + above;
+    const fours = rows - (rows % 4);
+    const twos = count - (count % 2);
+    const scale = scales ?? new Float32Array(rows).fill(1);
+    const added = bias ?? new Float32Array(rows);
+    const write = (at, row, sum) => {
+      y[at] = SUMS[sum] * scale[row] + added[row];
+      y[at + 1] = SUMS[sum + 1] * scale[row + 1] + added[row + 1];
+      y[at + 2] = SUMS[sum + 2] * scale[row + 2] + added[row + 2];
+      y[at + 3] = SUMS[sum + 3] * scale[row + 3] + added[row + 3];
+    };
+    for (let row = 0; row < fours; row += 4) {
+      for (let vector = 0; vector < twos; vector += 2) {
+        eightDots(x, vector * columns, values, row * columns, columns);
+        write(vector * rows + row, row, 0);
+        write((vector + 1) * rows + row, row, 4);
+      }
+      if (twos < count) {
+        fourDots(x, twos * columns, values, row * columns, columns);
+        write(twos * rows + row, row, 0);
       }
     }
-    for (let row = pairs; row < rows; row++) {
+    for (let row = fours; row < rows; row++) {
       for (let vector = 0; vector < count; vector++) {
-        y[vector * rows + row] = dot(x, vector * columns, values, row * columns, columns) * scale(row) + added(row);
+        const sum = dot(x, vector * columns, values, row * columns, columns);
+        y[vector * rows + row] = sum * scale[row] + added[row];
       }
     }
     return y;
@@ -62,11 +73,14 @@ function dot(x, at, w, first, width) {
   return a + b + c + d;
 }
 
-// As `dot`, of two rows that follow one another, so that x is read once for both; the sums are in SUMS.
-const SUMS = new Float64Array(2);
+// The sums of the last call.
+const SUMS = new Float64Array(8);
 
-function twoDots(x, at, w, first, width) {
+// As `dot`, of one vector and four rows that follow one another.
+function fourDots(x, at, w, first, width) {
   const second = first + width;
+  const third = second + width;
+  const fourth = third + width;
   let a = 0;
   let b = 0;
   let c = 0;
@@ -75,25 +89,68 @@ function twoDots(x, at, w, first, width) {
   let f = 0;
   let g = 0;
   let h = 0;
-  const whole = width - (width % 4);
-  for (let i = 0; i < whole; i += 4) {
+  const whole = width - (width % 2);
+  for (let i = 0; i < whole; i += 2) {
     const p = x[at + i];
     const q = x[at + i + 1];
-    const r = x[at + i + 2];
-    const s = x[at + i + 3];
     a += p * w[first + i];
-    b += q * w[first + i + 1];
-    c += r * w[first + i + 2];
-    d += s * w[first + i + 3];
-    e += p * w[second + i];
+    b += p * w[second + i];
+    c += p * w[third + i];
+    d += p * w[fourth + i];
+    e += q * w[first + i + 1];
     f += q * w[second + i + 1];
-    g += r * w[second + i + 2];
-    h += s * w[second + i + 3];
+    g += q * w[third + i + 1];
+    h += q * w[fourth + i + 1];
   }
-  for (let i = whole; i < width; i++) {
-    a += x[at + i] * w[first + i];
-    e += x[at + i] * w[second + i];
+  if (whole < width) {
+    const p = x[at + whole];
+    a += p * w[first + whole];
+    b += p * w[second + whole];
+    c += p * w[third + whole];
+    d += p * w[fourth + whole];
   }
-  SUMS[0] = a + b + c + d;
-  SUMS[1] = e + f + g + h;
+  SUMS[0] = a + e;
+  SUMS[1] = b + f;
+  SUMS[2] = c + g;
+  SUMS[3] = d + h;
+}
+
+// As `dot`, of two vectors and four rows that follow one another: the rows of the first vector, then of the second.
+function eightDots(x, at, w, first, width) {
+  const next = at + width;
+  const second = first + width;
+  const third = second + width;
+  const fourth = third + width;
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let e = 0;
+  let f = 0;
+  let g = 0;
+  let h = 0;
+  for (let i = 0; i < width; i++) {
+    const p = x[at + i];
+    const q = x[next + i];
+    const k = w[first + i];
+    const l = w[second + i];
+    const m = w[third + i];
+    const n = w[fourth + i];
+    a += p * k;
+    b += p * l;
+    c += p * m;
+    d += p * n;
+    e += q * k;
+    f += q * l;
+    g += q * m;
+    h += q * n;
+  }
+  SUMS[0] = a;
+  SUMS[1] = b;
+  SUMS[2] = c;
+  SUMS[3] = d;
+  SUMS[4] = e;
+  SUMS[5] = f;
+  SUMS[6] = g;
+  SUMS[7] = h;
 }

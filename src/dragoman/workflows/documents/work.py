@@ -19,10 +19,10 @@ from dragoman.documents import Document, DocumentOptions, Unit
 from dragoman.documents.catalogues.icu_messages import has_branches
 from dragoman.documents.core.splice import UnreadableTranslation
 from dragoman.documents.formats import load, read_document
+from dragoman.engine.resources import window_size
 from dragoman.errors import DataError, DragomanError
 from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
-from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
 from dragoman.text.words.script import script_shares, scripts_of_language
 from dragoman.translation import NO_FAULTS, Translation
 from dragoman.translator import Translator
@@ -33,7 +33,7 @@ from dragoman.workflows.documents.messages import branched
 from dragoman.workflows.documents.writing import write_readable
 from dragoman.workflows.listener import Listeners, Progress
 
-# Texts translated together at first; twice as many each time, up to WINDOW.
+# Texts translated together at first, on a CPU.
 FIRST_WINDOW = 64
 # Bytes of several documents that stay in memory after they were counted, and while they wait to be written.
 KEPT_BYTES = 1 << 25
@@ -106,7 +106,8 @@ class DocumentWork:
         self.files: list[TranslatedDocument] = []
         self._scripts = scripts_of_language(request.source)
         self._window: dict[bytes, Unit] = {}
-        self._size, self._characters = FIRST_WINDOW, 0
+        self._most = window_size(translator.engine, translator.options, FIRST_WINDOW)
+        self._size, self._characters = self._most.first, 0
         self._seen = self._total = self._bytes = 0
         self._budget: int | None = None
         self.from_memory = 0
@@ -209,13 +210,13 @@ class DocumentWork:
                 if key not in self._window and not self.journal.has(key):
                     self._window[key] = part
                     self._characters += len(part.source.text)
-        if len(self._window) >= self._size or self._characters >= WINDOW_CHARACTERS:
+        if len(self._window) >= self._size or self._characters >= self._most.characters:
             self._translate()
 
     def _translate(self) -> None:
         if self._window:
             units = list(self._window.values())
-            if self._size == FIRST_WINDOW:
+            if self._size == self._most.first:
                 self.listener.on_progress(Progress("translating", self._seen - len(units), self._total, "texts"))
             found = self.translator.translate_inline(
                 [unit.source for unit in units],
@@ -227,7 +228,7 @@ class DocumentWork:
             finished = map(_with_warnings, found)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0
-            self._size = min(2 * self._size, WINDOW)
+            self._size = min(2 * self._size, self._most.lines)
         self.listener.on_progress(Progress("translating", self._seen, self._total, "texts"))
 
     def _translations(self, job: DocumentJob, document: Document) -> Iterator[tuple[Unit, Finished]]:

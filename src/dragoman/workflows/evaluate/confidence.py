@@ -17,7 +17,7 @@ from dragoman.control.confidence.learning import ACCEPT, learn_confidence, learn
 from dragoman.data.corpus.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.installed import changeable_model
-from dragoman.text.words.lines import WINDOW, chunks_of
+from dragoman.text.words.lines import WINDOW, WindowSize, chunks_of
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
@@ -128,7 +128,7 @@ def calibrate(
     if samples:
         drawn = []
         progress = listener.counter("sampling", "lines", len(sources))
-        for chunk in chunks_of(sources, WINDOW):
+        for chunk in chunks_of(sources, WindowSize()):
             drawn += draw(options, samples, partial(_translate, translator, chunk))
             progress(len(chunk))
     return learn_confidence(translations, [reference for _, reference in pairs], accept, drawn)

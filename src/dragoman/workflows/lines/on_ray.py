@@ -89,7 +89,8 @@ class ShardWorker:
         lines, digest = self.reader.read(shard)
         first, flagged, from_memory = shard.first, 0, 0
         texts, warnings = list[str](), list[str]()
-        for requests in windows(self.work.requests(lines, first), shard.window):
+        size = replace(self.work.window, first=shard.window)
+        for requests in windows(self.work.requests(lines, first), size):
             window = self.work.translate(requests, first)
             texts.append(window.text)
             warnings += window.warnings

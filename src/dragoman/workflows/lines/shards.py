@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.data.corpus.corpus import decode_lines, decompressed, file_errors
-from dragoman.text.words.lines import WINDOW, chunks_of
+from dragoman.text.words.lines import WindowSize, chunks_of
 from dragoman.workflows.lines.requests import LineRequest
 
-# Lines translated together at first; twice as many each time, up to WINDOW.
+# Lines translated together at first, on a CPU.
 FIRST_WINDOW = 16
 # The shards of a file, unless their size is given; and their lines at least.
 MOST_SHARDS, SHARD_LINES = 10_000, 8192
@@ -39,30 +39,31 @@ class Shard:
 
 
 def windows(
-    requests: Iterable[LineRequest], first: int = FIRST_WINDOW, waits: Callable[[], bool] = lambda: False
+    requests: Iterable[LineRequest], size: WindowSize, waits: Callable[[], bool] | None = None
 ) -> Iterator[list[LineRequest]]:
     """The requests as they are translated together; where `waits()`, the next has not come."""
-    return chunks_of(requests, WINDOW, first=first, text=lambda request: request.text, waits=waits)
+    return chunks_of(requests, size, text=lambda request: request.text, waits=waits)
 
 
 def cut(
     path: Path,
     parse: Parse,
+    size: WindowSize,
     lines: int | None = None,
     done: int = 0,
     look: Callable[[list[LineRequest]], None] = lambda window: None,
 ) -> list[Shard]:
     """The shards of a file, of at least this number of lines; one of them ends behind the lines that are `done`.
 
-    `look` receives every window. Reads all of the file. Raises DataError.
+    Their windows are of this `size`. `look` receives every window. Reads all of the file. Raises DataError.
     """
     shards = list[Shard]()
     with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as text:
-        shard = Shard(1, 0, 0, 0, FIRST_WINDOW)
-        window = FIRST_WINDOW
-        for requests in windows(parse(decode_lines(text, str(path)), 1)):
+        window = size.first
+        shard = Shard(1, 0, 0, 0, window)
+        for requests in windows(parse(decode_lines(text, str(path)), 1), size):
             look(requests)
-            window = min(2 * window, WINDOW)
+            window = min(2 * window, size.lines)
             shard = replace(shard, lines=shard.lines + len(requests), end=text.tell())
             following = shard.first + shard.lines
             if shard.lines >= (lines or SHARD_LINES) or following == done + 1:

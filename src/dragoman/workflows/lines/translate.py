@@ -28,11 +28,13 @@ from dragoman.system.cluster import cluster as ray_cluster
 from dragoman.system.files import is_special, sha256
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.terms.tbx import TermBase
+from dragoman.text.words.lines import WindowSize
 from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
 from dragoman.workflows.lines.partial_output import partial_output, refuse_taken, saved_lines
-from dragoman.workflows.lines.shards import cut, windows
+from dragoman.workflows.lines.requests import LineRequest
+from dragoman.workflows.lines.shards import FIRST_WINDOW, cut, windows
 from dragoman.workflows.lines.via import PivotTranslator, choose_hops, load_route
 from dragoman.workflows.lines.work import BundledTranslators, LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -175,13 +177,13 @@ def translate_lines(
     cluster: RayCluster | None = None,
     saved: int = 0,
     one_by_one: bool = False,
-    waits: Callable[[], bool] = lambda: False,
+    waits: Callable[[], bool] | None = None,
 ) -> LinesResult:
     """Translate lines and write them; the listener of the `work` receives progress, notices and warnings.
 
-    `source` is the file of the lines, if they are those of one: it can be counted, and cut into shards for a `cluster`,
-    the next of which begins behind the lines that are `saved`. `identity` is what more must be the same when the work
-    is continued. With `one_by_one`, as for lines that a person types, each is written before the next is read,
+    `source` is the file of the lines, if they are those of one: it can be counted, and cut into shards for a `cluster`.
+    A window, or a shard, begins behind the lines that are `saved`. `identity` is what more must be the same when the
+    work is continued. With `one_by_one`, as for lines that a person types, each is written before the next is read,
     and what was read is written where `waits()`: the next line has not come. Raises ConfigError, DataError, and what
     `Translator.translate` raises.
     """
@@ -191,30 +193,42 @@ def translate_lines(
         if source and source.is_file():  # every line of a JSONL file is checked meanwhile
             total = sum(1 for _ in work.requests(read_lines(source)))
         with open_output(must_stay) as output:
-            return _write(_translated_here(work, lines, output.has, one_by_one, waits), total, output, work)
+            together = _windows(work, lines, source, one_by_one, waits)
+            return _write(_translated_here(work, together, output.has, saved), total, output, work)
     with ray_cluster(cluster.address, cluster.threads or 0) as connected:
-        shards = cut(source, work.requests, cluster.shard_lines, saved, work.decide)
+        shards = cut(source, work.requests, work.window, cluster.shard_lines, saved, work.decide)
         total = sum(shard.lines for shard in shards)
         with open_output(must_stay) as output:
             windows_of_shards = translated_on_ray(connected, work, source, shards, cluster, output.has)
             return _write(windows_of_shards, total, output, work)
 
 
+def _windows(
+    work: LineWork, lines: Iterable[str], source: Path | None, one_by_one: bool, waits: Callable[[], bool] | None
+) -> Iterator[list[LineRequest]]:
+    """The lines that are translated together: each alone, or growing windows, so that the first soon appear."""
+    requests = work.requests(lines)
+    if one_by_one:
+        yield from ([request] for request in requests)
+        return
+    # Whether the next line of a named pipe has come is not known: few are awaited at first.
+    size = WindowSize(first=FIRST_WINDOW) if source and not source.is_file() else work.window
+    for window in windows(requests, size, waits):
+        work.decide(window)
+        yield window
+
+
 def _translated_here(
-    work: LineWork,
-    lines: Iterable[str],
-    has: Callable[[list[str]], bool],
-    one_by_one: bool,
-    waits: Callable[[], bool],
+    work: LineWork, together: Iterable[list[LineRequest]], has: Callable[[list[str]], bool], saved: int
 ) -> Windows:
-    """Growing windows of lines, so that the first soon appear."""
-    requests, first = work.requests(lines), 1
-    for window in ([request] for request in requests) if one_by_one else windows(requests, waits=waits):
-        if not one_by_one:
-            work.decide(window)
-        raw = [request.line for request in window]
-        yield raw, None if has(raw) else partial(work.translate, window, first)
-        first += len(window)
+    """Windows, one of which ends behind the lines that are `saved`: those of another device, or of a pipe, differ."""
+    first = 1
+    for window in together:
+        behind = max(0, saved + 1 - first)
+        for part in filter(None, (window[:behind], window[behind:])):
+            raw = [request.line for request in part]
+            yield raw, None if has(raw) else partial(work.translate, part, first)
+            first += len(part)
 
 
 def _write(translated: Windows, total: int | None, output: LineOutput, work: LineWork) -> LinesResult:

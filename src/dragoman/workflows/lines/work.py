@@ -10,12 +10,15 @@ from dragoman.bundled import bundled_model_for, readable
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
 from dragoman.control.search.request import price_of
+from dragoman.engine.resources import window_size
 from dragoman.errors import ConfigError
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
+from dragoman.text.words.lines import WindowSize
 from dragoman.translation import NO_FAULTS, Candidate, Flag, Translation
 from dragoman.translator import Translator
 from dragoman.workflows.lines.requests import LineRequest, parse_lines, translate_requests
+from dragoman.workflows.lines.shards import FIRST_WINDOW
 from dragoman.workflows.lines.via import PivotTranslator
 from dragoman.workflows.listener import Listeners
 
@@ -151,11 +154,21 @@ class LineWork:
 
     def price(self, lines: int) -> str | None:
         """What the translation of this number of lines costs, if a person should know: `price_of`."""
-        translators = self.translators
-        if isinstance(translators, PivotTranslator):
-            translators = translators.first
-        loaded = [translators] if isinstance(translators, Translator) else [*translators.loaded.values()]
+        loaded = self._loaded
         return price_of(loaded[0].engine, loaded[0].options, lines) if loaded else None
+
+    @property
+    def window(self) -> WindowSize:
+        """How much is translated together; with bundled models, which are loaded for a line, always as on a CPU."""
+        engine = None if isinstance(self.translators, BundledTranslators) else self._loaded[0].engine
+        return window_size(engine, self.translators.options, FIRST_WINDOW)
+
+    @property
+    def _loaded(self) -> list[Translator]:
+        translators = self.translators
+        if isinstance(translators, BundledTranslators):
+            return [*translators.loaded.values()]
+        return [translators.first if isinstance(translators, PivotTranslator) else translators]
 
     def translate(self, requests: Sequence[LineRequest], first: int) -> TranslatedLines:
         """The output for these requests, of which the first is of the line with this number."""

@@ -24,6 +24,7 @@ from dragoman.config.file import build_config, changed_keys, differences, read_c
 from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import Direction, directions
 from dragoman.data.corpus.report import CorpusReport, require_usable
+from dragoman.engine.resources import GPU_WINDOW, on_gpu
 from dragoman.errors import ConfigError, ResumeError, checked_path, counted
 from dragoman.installed.opening import open_model
 from dragoman.system.files import sha256, storage_error, write_text_atomically
@@ -182,10 +183,8 @@ def _translate(
 # --- the translations of a teacher on disk --------------------------------------------------------------------------
 
 
-# Lines translated together, and the most that a power cut can lose: enough for batches of about equal length.
+# Lines translated together on a CPU, and the most that a power cut can lose: enough for batches of about equal length.
 WINDOW = 512
-# On a GPU, whose batches hold thousands.
-GPU_WINDOW = 64 * WINDOW
 
 
 def translate_corpus(text: Direction, path: Path, translator: Translator, pairs: int, listener: Listeners) -> None:
@@ -205,8 +204,7 @@ def translate_corpus(text: Direction, path: Path, translator: Translator, pairs:
 
 
 def _append(text: Direction, file: IO[bytes], translator: Translator, pairs: int, listener: Listeners) -> None:
-    is_cpu = str(getattr(translator.engine, "device", "cpu")).startswith("cpu")
-    size = WINDOW if is_cpu else GPU_WINDOW
+    size = GPU_WINDOW.lines if on_gpu(translator.engine) else WINDOW
     done = _keep_windows(file, size)
     rest = islice(text.read(), done, None)
     while window := list(islice(rest, size)):
