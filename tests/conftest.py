@@ -6,6 +6,7 @@ What computes is imported where it is used: the process that only hands tests ou
 import gc
 import os
 import random
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from costs import Costs
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.system.files import locked
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 
 if TYPE_CHECKING:
@@ -132,6 +134,25 @@ def sentences() -> Callable[[list[int], int], list[list[int]]]:
         return [torch.randint(4, vocab, (length,), generator=rng).tolist() for length in lengths]
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> "Callable[[str, Callable[[Path], None]], Path]":
+    """A folder by name that all workers of this run read: the first that asks makes it, and the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+
+    def folder_of(name: str, make: Callable[[Path], None]) -> Path:
+        folder, made = base / name, base / f"{name}.made"
+        with locked(base / f"{name}.lock"):
+            if not made.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what a worker left that failed
+                make(folder)
+                made.touch()
+        return folder
+
+    return folder_of
 
 
 @pytest.fixture(scope="session")

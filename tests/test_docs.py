@@ -124,17 +124,23 @@ def test_every_benchmark_is_in_a_folder_and_in_their_table_or_named_as_a_part_be
     assert {name for name in TABLE if name not in names} == set()
 
 
-# A process for each, forked from one that has imported what most of them do.
+# A process for each, forked from one that has imported what most of them do, and ended without taking that down again.
 START_EACH = """
-import os, runpy, sys, ctranslate2, torch
-from dragoman.training import loop
+import gc, os, runpy, sys, traceback, ctranslate2, sacrebleu, torch
+import dragoman.translator, dragoman.workflows.train.train
+gc.freeze()
 for script in sys.argv[1:]:
     print(f"\\f{script}", flush=True)
     if not os.fork():
         sys.argv, sys.path[0] = [script, "--help"], os.path.dirname(script)
         os.dup2(1, 2)
-        runpy.run_path(script, run_name="__main__")
-        sys.exit()
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except BaseException:
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
     os.wait()
 """
 

@@ -279,7 +279,7 @@ def test_peers_take_turns_and_who_is_missing_is_a_row_that_says_so(tmp_path: Pat
 def test_networks_come_back_as_runs_that_can_be_compared(tmp_path: Path) -> None:
     data, lines = tmp_path / "data" / "multi30k", [pair.source for pair in embedded_pairs("train")]
     data.mkdir(parents=True)
-    for split, count in (("train", 600), ("val", 20), ("test_2016_flickr", 20), ("test_2017_flickr", 20)):
+    for split, count in (("train", 600), ("val", 6), ("test_2016_flickr", 3), ("test_2017_flickr", 3)):
         for side, rows in (("en", lines[:count]), ("de", [line.upper() for line in lines[:count]])):
             content = "".join(line + "\n" for line in rows)
             (data / f"{split}.{side}.gz").write_bytes(gzip.compress(content.encode()))

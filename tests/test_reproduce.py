@@ -113,7 +113,7 @@ def test_initial_weights_are_multiplied_where_a_cause_says(script: Any) -> None:
 def test_the_study_of_the_slow_start_runs_in_miniature(tmp_path: Path) -> None:
     draw, data, words = random.Random(1), tmp_path / "multi30k", "red dog cat sees big two bird man woman runs".split()
     data.mkdir()
-    for split, count in (("train", 300), ("val", 20), ("test_2016_flickr", 5), ("test_2017_flickr", 5)):
+    for split, count in (("train", 300), ("val", 6), ("test_2016_flickr", 3), ("test_2017_flickr", 3)):
         lines = [" ".join(draw.choices(words, k=6)) for _ in range(count)]
         for language, text in (("en", lines), ("de", [line.upper() for line in lines])):
             with gzip.open(data / f"{split}.{language}.gz", "wt", encoding="utf-8") as file:

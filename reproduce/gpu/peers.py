@@ -236,7 +236,7 @@ def compare(
     for system in systems:
         system.speeds = []
         if system.is_ready(job.left - until):
-            warm_up(system, span, job.left - until)
+            warm_up(system, span, job.left - until, turn_seconds(job))
     for _ in range(1 if job.rehearse else ROUNDS):
         for system in systems:
             if not system.error and job.left > until:
@@ -249,13 +249,18 @@ def compare(
         print({**what, **row}, flush=True)
 
 
-def warm_up(system: System, span: tuple[int, int], timeout: float) -> None:
+def turn_seconds(job: jobs.Job) -> float:
+    """How long a turn is to last."""
+    return TURN / 20 if job.rehearse else TURN
+
+
+def warm_up(system: System, span: tuple[int, int], timeout: float, seconds: float) -> None:
     """Every shape once, then again to learn how many updates make a turn."""
     count = span[1] - span[0]
     for _ in range(2):
         answer = system.ask(f"{span[0]} {span[1]}", timeout)
         if answer:
-            system.steps = max(1, round(TURN * count / max(1e-6, answer["seconds"])))
+            system.steps = max(1, round(seconds * count / max(1e-6, answer["seconds"])))
             system.peak_mb = answer["peak_mb"]
 
 
@@ -362,7 +367,7 @@ def choose_size(job: jobs.Job, system: System, ids: list[list[int]]) -> None:
         speed = answer["tokens"] / answer["seconds"] if answer else 0.0
         if speed > best:
             best = speed
-            system.steps = max(1, min(len(ids), round(2 * TURN * speed / TOKENS)))
+            system.steps = max(1, min(len(ids), round(2 * turn_seconds(job) * speed / TOKENS)))
         else:
             system.batch = chosen
 

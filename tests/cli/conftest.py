@@ -1,7 +1,6 @@
 """A toy language of sixteen words, a project in it, and a model trained on it for a few steps."""
 
 import io
-import os
 import random
 import shutil
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.system.files import locked
 
 LEXICON = dict(
     zip(
@@ -127,16 +125,13 @@ def dragoman(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     """A project that has been trained, to be read and never written; see `project` for one to be spoilt."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # one for all workers of this run
-        shared = shared.parent
-    folder = shared / "trained/project"
-    with locked(shared / "trained.lock"):
-        if not (folder / "runs/toy/model").exists():
-            assert main(["train", str(write_project(folder))]) == 0
-    return folder
+
+    def train(folder: Path) -> None:
+        assert main(["train", str(write_project(folder / "project"))]) == 0
+
+    return made_once("trained", train) / "project"
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""`python compiling.py NAME`: the step of a tiny Transformer, compiled and as written, over batches of rows.
+"""`python compiling.py NAME ...`: the step of tiny Transformers, compiled and as written, over batches of rows.
 
 A process of its own: what checks shapes under pytest cannot be traced. Each layer, and what happens to the logits, is
 traced as a whole and once; no compiler is behind the tracer, which would take a minute.
@@ -6,6 +6,8 @@ traced as a whole and once; no compiler is behind the tracer, which would take a
 
 import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import torch
 import torch.nn.functional as F
@@ -36,9 +38,18 @@ def main(name: str) -> None:
     in_bfloat16 = torch.autocast("cpu", torch.bfloat16, enabled=name == "today")
     with in_bfloat16:
         plain = [RowLoss(model, 0.1)(*batch.tensors) for batch in batches]
-    # The branches of a GPU.
-    Dropout.forward = lambda self, x: F.dropout(x, self.rate, self.training)  # type: ignore[method-assign]
-    LayerNorm.forward = LayerNorm.unconverted  # type: ignore[method-assign]
+    with mock.patch.multiple(Dropout, forward=dropped), mock.patch.multiple(LayerNorm, forward=LayerNorm.unconverted):
+        compare(model, batches, plain, in_bfloat16)
+
+
+def dropped(self: Dropout, x: torch.Tensor) -> torch.Tensor:
+    """The branch of a GPU."""
+    return F.dropout(x, self.rate, self.training)
+
+
+def compare(model: Transformer, batches: list[Any], plain: list[torch.Tensor], in_bfloat16: torch.autocast) -> None:
+    """Each layer traced, and the losses those of the model as written."""
+    torch.compiler.reset()
     layers.BACKEND = "aot_eager"
     compiled = RowLoss(model, 0.1)
     layers.compile_row_loss(compiled)
@@ -52,4 +63,6 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for shape in sys.argv[1:]:
+        main(shape)
+        print(shape)

@@ -61,7 +61,7 @@ def test_a_thousand_sentences_are_the_same_in_five_batchings(build: Build) -> No
     """At most one in a thousand of all shapes differs, and none by a bit if `exact`."""
     differing = 0
     for shape in SHAPES.values():
-        model, some = build(vocab=VOCAB, **shape), sources(100)
+        model, some = build(vocab=VOCAB, **shape), sources(40)
         differing += most_that_differ(model, 200)
         exact = translate(model, some, exact=True)
         assert exact[::-1] == translate(model, some[::-1], exact=True, batch_tokens=100)

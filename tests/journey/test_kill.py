@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.cli.main import main
+
 CONFIG = """
 [project]
 name = "killed"
@@ -56,7 +58,7 @@ def test_a_run_killed_twice_while_it_writes_ends_with_the_bytes_of_one_that_was_
     tmp_path: Path, toy_corpus: Path
 ) -> None:
     whole, killed = write_project(tmp_path / "whole", toy_corpus), write_project(tmp_path / "killed", toy_corpus)
-    assert train(whole).wait() == 0
+    assert main(["train", str(whole / "run.toml")]) == 0
     checkpoints, rng = killed / "runs" / "killed" / "checkpoints", random.Random(0)
     arguments: list[str] = []
     for step in (8, 22):
@@ -67,6 +69,6 @@ def test_a_run_killed_twice_while_it_writes_ends_with_the_bytes_of_one_that_was_
             process.kill()
         assert process.returncode == -9
         arguments = ["--resume"]
-    assert train(killed, "--resume").wait() == 0
+    assert main(["train", str(killed / "run.toml"), "--resume"]) == 0
     name = Path("runs/killed/model/model.safetensors")
     assert (killed / name).read_bytes() == (whole / name).read_bytes()

@@ -35,6 +35,6 @@ def lines() -> list[str]:
         "1,234.5",
         "…",
         "Yes. No. Perhaps, said Dr. Smith. He left at 5 p.m. and never came back.",
-        "word " * 150,
+        "The weather is nice today. Let us go to the park. We will bring bread and water. " * 5 + "word " * 20,
     ]
     return found[:24] + more

@@ -274,19 +274,19 @@ def test_a_fine_tuned_model_says_the_same_in_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("name", ["en-ko", "ko-en"])
 def test_a_bundled_model_says_the_same_in_a_page(name: str, beam: int, tmp_path: Path) -> None:
-    """300 sentences: its golden ones and their parts."""
+    """A hundred sentences: its golden ones and their parts."""
     bundle = open_model(name)
     model = page_model(bundle)
     golden = read_golden(bundle.folder, bundle.tokenizer)
     rng = random.Random(9)
     words = [word for sentence in golden for word in sentence.source.split()]
     texts = [sentence.source for sentence in golden]
-    texts += [" ".join(rng.sample(words, rng.randint(2, 12))) for _ in range(300 - len(texts))]
+    texts += [" ".join(rng.sample(words, rng.randint(2, 12))) for _ in range(100 - len(texts))]
     ids = bundle.tokenizer.encode(texts, "source")
     answer = ask(tmp_path, question(model, pieces=texts, queries=ids, beam=beam))
     assert answer["pieces"] == ids
     options = bundle.config.decode.model_copy(update={"beam": beam})
     theirs = reference(bundle, model).translate(queries(ids), options)
     # Of hypotheses as good as each other either may be found.
-    assert compare(answer["hypotheses"], theirs, 1e-2) >= 298
+    assert compare(answer["hypotheses"], theirs, 1e-2) >= 99
     print(json.dumps({"model": name, "beam": beam, "same": compare(answer["hypotheses"], theirs, 1e-2)}))
