@@ -152,6 +152,8 @@ def test_what_a_translation_has_otherwise_than_its_source(tmp_path: Path) -> Non
         ("%s has %d files", "%d개의 파일이 %s에", ["%s", "%d"], []),
         ("%1$s has %2$d files", "%2$d개의 파일이 %1$s에", [], []),
         ("Look at https://example.org/a?b=c", "https://example.org/a?b=c에서 보세요", [], []),
+        ("https://한국.kr/가나 보기", "See https://한국.kr/가나.", [], []),
+        ("(https://example.org/a)에서 보기", "See https://example.org/a", [], []),
         ("Open https://example.org/a?b=c, then <b>wait</b>.", "기다려라", names, []),
         ("It costs 2,000,000 won and 15%.", "200만 원이고 15%다.", [], []),
         ("On March 3, 1990 at 15:30", "1990년 3월 3일 오후 3시 반에", [], []),

@@ -3,14 +3,17 @@
 // another one.
 "use strict";
 
-// Beyond this many times its usual patience a client does not wait.
+// Beyond this many times its usual patience a client does not wait, and after so many workers in a row that answered
+// nothing it gives up.
 const MOST_PATIENCE = 16;
+const MOST_RESTARTS = 8;
 
 class Client {
   // `modelOf(which)`: {facts, base64} of a model. A worker that answers nothing for `silence` milliseconds is asked whether
   // it runs, and after as many again taken for dead; one that computes listens now and then.
   constructor(modelOf, silence) {
     Object.assign(this, { modelOf, silence, patience: silence, waiting: new Map(), loaded: new Map(), next: 1 });
+    this.restarts = 0;
     this._start();
   }
 
@@ -46,7 +49,7 @@ class Client {
   }
 
   // Start another worker where the one there answers nothing for `patience` milliseconds.
-  async revive(patience = this.silence) {
+  async revive(patience = this.patience) {
     const { worker } = this;
     if (!worker || this.reviving) return;
     this.reviving = true;
@@ -60,22 +63,33 @@ class Client {
       // It may have computed all that time: the next one gets more, and so finishes some time.
       this.patience = Math.max(this.patience, Math.min(2 * patience, MOST_PATIENCE * this.silence));
       this._start();
+      if (++this.restarts > MOST_RESTARTS) this._giveUp();
       this._askAgain();
     }
     this._watch();
+  }
+
+  // What is asked ends every worker, as for lack of memory.
+  _giveUp() {
+    const requests = [...this.waiting.values()];
+    this.waiting.clear();
+    this.loaded.clear();
+    this.restarts = 0;
+    for (const { reject } of requests) reject(new Error("the model ended again and again: memory may be short"));
   }
 
   // Nobody says that a worker has ended: while answers are awaited and nothing comes, it is asked.
   _watch() {
     clearTimeout(this.timer);
     const isWatched = this.worker && this.waiting.size;
-    this.timer = isWatched ? setTimeout(() => this.revive(this.patience), this.patience) : null;
+    this.timer = isWatched ? setTimeout(() => this.revive(), this.patience) : null;
   }
 
   _start() {
     try {
       const code = new Blob([document.getElementById("engine").textContent], { type: "text/javascript" });
-      this.worker = new Worker(URL.createObjectURL(code));
+      this.address ??= URL.createObjectURL(code);
+      this.worker = new Worker(this.address);
       this.worker.onmessage = ({ data }) => this._receive(data);
       this.worker.onerror = () => this._withoutWorker();
     } catch {
@@ -111,6 +125,7 @@ class Client {
     const request = this.waiting.get(id);
     if (!request) return;
     if (!progress) this.waiting.delete(id);
+    if (!["ping", "load"].includes(request.request.kind)) this.restarts = 0;
     this._watch();
     if (progress) return void request.progress?.(progress);
     if (error) request.reject(new Error(error));

@@ -155,6 +155,7 @@ def test_what_is_being_recorded_counts_once(tmp_path, monkeypatch):
         sums = [pool.submit(store.used_today, "x"), pool.submit(store.used, "x")]
         more = pool.submit(store.use, "x", 30, 100)
         store.give_back("x", 60, day)
+        assert store.use("y", 5) == day, "a key without a limit does not wait"
         halting.resumes.set()
         recorder.join()
         assert all(total.result(60) in (10, 40) for total in sums)

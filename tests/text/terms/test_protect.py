@@ -43,7 +43,7 @@ FOUND = {
                    "UTF-8", "x86_64", "CVE-2024-12345", "SN-48291-A", "00:1B:44:11:3A:B7", "aa:bb:cc:dd:ee:ff",
                    "192.168.0.1", "10.0.0.0/24", "2001:db8::1", "sha256:9f86d081", "retries=5", "C++17", "QUJD+y8x=="],
     "marker": ["##T01##", "####T01####", "__PLACEHOLDER_1__", "@@1@@", "[[T1]]", "<<T1>>", "[NAME1]", "#T1#",
-               "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs", "images/*.{png,jpg}", "--dry-run",
+               "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs/a.txt", "images/*.{png,jpg}", "--dry-run",
                "--width=50", "%APPDATA%\\Code\\User"],
 }  # fmt: skip
 
@@ -85,6 +85,13 @@ def test_a_placeholder_in_a_text_is_found_by_default_unless_only_its_format_can_
 @pytest.mark.parametrize("text", TEXT)
 def test_plain_text_has_no_placeholders(text: str) -> None:
     assert find_placeholders(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["a sailor;--well-known here", "left --twenty-two years", "He/*she* is", "and/* or", "it costs ~ten/month"]
+)
+def test_dashes_stars_and_slashes_of_prose_are_no_commands(text: str) -> None:
+    assert find_placeholders(text, ("marker",)) == []
 
 
 def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() -> None:

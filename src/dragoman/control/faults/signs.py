@@ -139,25 +139,24 @@ _MEASURES = {
     "mg": "밀리|milligram", "lbs?": "파운드|pound|lb", "oz": "온스|ounce", "ft": "피트|feet|foot",
     "mph": "마일|mile|시속", "ml": "밀리|milli|cc", "gb": "기가|gig", "mb": "메가|mega", "kb": "킬로바이트|kilobyte",
     "tb": "테라|tera", "[kmg]?hz": "헤르츠|hertz", "kwh?": "킬로와트|kilowatt", "ms": "밀리초|millisec",
-    "px": "픽셀|pixel", "rpm": "분당|알피엠|revol", "fps": "프레임|frame", "db": "데시벨|decibel",
+    "px": "픽셀|pixel", "rpm": "분당|알피엠|회전|revol", "fps": "프레임|frame", "db": "데시벨|decibel",
     "kcal": "칼로리|calor", "[kmg]bps": "메가|기가|킬로|mega|giga|kilo", "ha": "헥타르|hectare", "yds?": "야드|yard",
     "secs?": "초|second",
 }  # fmt: skip
-# Units of one small letter, behind a space but for `30g`: `5G` and `1990s` are other words.
-_SHORT_MEASURES = {
-    "g": "그램|gram", "s": "초|sec|잠깐", "h": "시간|hour", "l": "리터|lit", "w": "와트|watt", "v": "볼트|volt",
-}  # fmt: skip
-_SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gshlLWV])|(g))(?![\w'’/-])")
+# Units of one small letter, behind a space but for `30g`: `5G` and `1990s` are other words. Capitals are sizes, wins
+# and the west, and an `h` may be the hour of a clock.
+_SHORT_MEASURES = {"g": "그램|gram", "s": "초|sec|잠깐|년대", "l": "리터|lit"}
+_SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gsl])|(g))(?![\w'’/-])")
 # Dollars of other countries, and other currencies by their codes, next to a number; what says so elsewhere.
 _CURRENCIES = {
     "A\\$|AU\\$|AUD": "호주|오스트레일리아|australia|aussie|A\\$|AUD?", "C\\$|CA\\$|CAD": "캐나다|canad|C\\$|CAD?",
     "HK\\$|HKD": "홍콩|hong|HK", "NT\\$|TWD": "대만|타이완|taiwan|NT|TWD", "NZ\\$|NZD": "뉴질랜드|zealand|NZ",
-    "S\\$|SGD": "싱가포르|singapore|S\\$|SG", "R\\$|BRL": "헤알|레알|레아이스|브라질|reai|real|R\\$|BRL",
-    "MX\\$|MXN": "멕시코|페소|mexic|peso|MX", "CHF": "프랑|franc|CHF", "PLN|zł": "즐로티|zlot|PLN|zł",
-    "INR": "루피|rupee|₹|INR", "THB": "바트|baht|฿|THB", "VND": "동|dong|₫|VND", "RUB": "루블|r[ou]+ble|₽|RUB",
-    "SEK|NOK|DKK": "크로나|크로네|kron|SEK|NOK|DKK", "EUR": "유로|euro|€|EUR", "GBP": "파운드|pound|£|GBP|sterling",
+    "S\\$|SGD": "싱가[포폴]|singapore|S\\$|SG", "R\\$|BRL": "헤알|레알|레아이스|브라질|reai|real|R\\$|BRL",
+    "MX\\$|MXN": "멕시코|페소|mexic|peso|MX", "CHF": "프랑|franc|CHF", "PLN|zł": "즐로티|즈워티|zlot|PLN|zł",
+    "INR": "루피|rupee|₹|INR", "THB": "바트|밧|baht|฿|THB", "VND": "동|dong|₫|VND", "RUB": "루블|r[ou]+ble|₽|RUB",
+    "SEK|NOK|DKK": "크로[나네너]|kron|SEK|NOK|DKK", "EUR": "유로|euro|€|EUR", "GBP": "파운드|pound|£|GBP|sterling",
     "JPY": "엔|yen|¥|￥|JPY", "CNY|RMB": "위안|yuan|¥|￥|元|CNY|RMB|renminbi", "KRW": "원|won|₩|KRW",
-    "USD": "달러|dollar|\\$|USD|불", "PHP": "페소|peso|₱|PHP", "IDR": "루피아|rupiah|IDR", "TRY": "리라|lira|₺|TRY",
+    "USD": "달러|dollar|\\$|USD|불", "PHP": "페소|peso|₱|PHP", "IDR": "루피아|rupiah|IDR",
 }  # fmt: skip
 _CODES = "|".join(sorted("|".join(_CURRENCIES).split("|"), key=len, reverse=True))
 _CURRENCY = re.compile(
@@ -202,15 +201,14 @@ def lost_measures(source: str, text: str) -> Counter[str]:
         names = next(names for forms, names in _MEASURES.items() if re.fullmatch(forms, unit, re.IGNORECASE))
         if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", text, re.IGNORECASE):
             lost.append(unit)
-    for number, spaced, joined in _SHORT_MEASURE.findall(source):
-        unit = spaced or joined
-        if number in numbers and not re.search(rf"\d\s?{unit}\b|{_SHORT_MEASURES[unit.lower()]}", text, re.IGNORECASE):
+    short = _SHORT_MEASURE.findall(source)
+    for unit in dict.fromkeys(spaced or joined for number, spaced, joined in short if number in numbers):
+        if not re.search(rf"\d\s?{unit}(?![A-Za-z])|{_SHORT_MEASURES[unit]}", text, re.IGNORECASE):
             lost.append(unit)
-    for first, number, other, last in _CURRENCY.findall(source):
-        code = first or last
-        if (number or other) in numbers:
-            names = next(names for codes, names in _CURRENCIES.items() if re.fullmatch(codes, code))
-            lost += [] if re.search(names, text, re.IGNORECASE) else [code]
+    amounts = _CURRENCY.findall(source)
+    for code in dict.fromkeys(first or last for first, number, other, last in amounts if (number or other) in numbers):
+        names = next(names for codes, names in _CURRENCIES.items() if re.fullmatch(codes, code))
+        lost += [] if re.search(names, text, re.IGNORECASE) else [code]
     return Counter(dict.fromkeys(lost, 1))
 
 

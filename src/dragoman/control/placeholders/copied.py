@@ -42,14 +42,18 @@ _BREAKS = "\n\r\v\f\x85\u2028\u2029"
 _TAB = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:\t[ \xa0\u3000]*)+)")
 _GAP = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:(?:\t[ \xa0\u3000]*)+|[\n\r\v\f\x85\u2028\u2029]\s*))")
 _MARK = re.compile(
-    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―⁃∙·・ㆍ‧>]+|\#{1,6}|[①-⑳❶-❿]|\[[ xX✓✔]?\]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))"
+    r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―⁃∙·・ㆍ‧>]+(?:\s+\[[ xX✓✔]?\])?|\#{1,6}|[①-⑳❶-❿]"
+    r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))"
     r"\s+(?=\S)"
 )
 # In other languages a number with a full stop is an ordinal: "5. März".
 _NUMBER_MARK = re.compile(r"\d{1,3}\.\s+(?=\S)")
-# A letter with a full stop, where no initial of a name is meant: `a.` and `iv.`, in Korean also `A.` and `가.`.
-_LETTER_MARK = re.compile(r"(?:[a-z]|[ivx]{2,4})\.\s+(?=\S)")
-_LETTER_MARK_IN_KOREAN = re.compile(r"(?:[A-Za-z]|[ivxIVX]{2,4}|[가나다라마바사])\.\s+(?=\S)")
+# A letter with a full stop, where no initial of a name, no abbreviation (`e. g.`) and no version is meant: `a.` and
+# `iv.`, in Korean also `A.`, and before what is no sentence `가.`, which is also a word.
+_LETTER_MARK = re.compile(r"(?:[a-z]|[ivx]{2,4})\.\s+(?=[^\W\d])(?!\w{1,3}\.)")
+_LETTER_MARK_IN_KOREAN = re.compile(
+    r"(?:[A-Za-z]|[ivxIVX]{2,4}|[가나다라마바사](?=\.[^.!?…。]{1,200}$))\.\s+(?=[^\W\d])(?!\w{1,3}\.)"
+)
 _NUMBERED = frozenset(["en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"])
 _PLAIN_LETTERS = frozenset(["en", "ko"])
 # Scripts that have capitals.

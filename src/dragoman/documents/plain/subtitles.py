@@ -98,7 +98,7 @@ _TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
 _TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
 _VOICE = re.compile(r"<v[^>]*>")
 _SPEAKER = re.compile(
-    r"(?:</?[A-Za-z][^<>\r\n]{0,200}>|\{\\[^}\r\n]{0,100}\}){0,5}"
+    r"(?:(?:</?[A-Za-z][^<>\r\n]{0,200}>|\{\\[^}\r\n]{0,100}\}){1,5}(?![-–—#]\d))?"
     r"(?:[-–—]|>>|[\u2669-\u266c]|#|\[|\(|[A-Z][A-Z .']+:)"
 )
 # What a line of a speaker or of a song begins with, and what one of a song ends with: copied as it is.

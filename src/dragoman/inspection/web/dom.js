@@ -73,6 +73,7 @@ function whole(n) {
 }
 
 function languageName(tag) {
+  if (tag === "und") return "";
   try {
     return new Intl.DisplayNames([page.lang], { type: "language" }).of(tag);
   } catch {

@@ -187,6 +187,7 @@ function readLive(text) {
     else surgery[key] = value;
   }
   const before = writeLive();
-  Object.assign(live, { text: (fields.get("text") ?? "").slice(0, MAX_TEXT), surgery, part: Math.max(0, Math.floor(Number(fields.get("part")) || 1) - 1) });
+  const typed = fields.get("text") ?? "";
+  Object.assign(live, { text: typed.slice(0, MAX_TEXT), isCut: typed.length > MAX_TEXT, surgery, part: Math.max(0, Math.floor(Number(fields.get("part")) || 1) - 1) });
   return before !== writeLive();
 }

@@ -211,18 +211,25 @@ class KeyStore:
         A thread records them within RECORD seconds, or when the store is closed.
         """
         day = _today()
-        with self._recorded(lambda: 0 if limit is None else self._recorded_on(key, day)) as recorded:
+        if limit is None:
+            with self._lock:
+                self._add(key, day, characters)
+            return day
+        with self._recorded(lambda: self._recorded_on(key, day)) as recorded:
             used = recorded + self._used[key, day]
-            if limit is not None and used + characters > limit:
+            if used + characters > limit:
                 raise OverQuota(
                     f"the key has {limit:,} characters per day and {used:,} are used; "
                     "send less, or wait until 00:00 UTC"
                 )
-            self._used[key, day] += characters
-            if self._recorder is None:
-                self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
-                self._recorder.start()
+            self._add(key, day, characters)
             return day
+
+    def _add(self, key: str, day: str, characters: int) -> None:
+        self._used[key, day] += characters
+        if self._recorder is None:
+            self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
+            self._recorder.start()
 
     def give_back(self, key: str, characters: int, day: str) -> None:
         """Characters that `use` counted on this day were not translated."""
@@ -249,14 +256,15 @@ class KeyStore:
     def _recorded(self, read: Callable[[], int]) -> Iterator[int]:
         """What `read` finds in the table, with the lock held and no count both there and in `_used`, or in neither.
 
-        Between the end of a transaction and its subtraction from `_used` a count is in both: the sum waits for it.
+        Between the end of a transaction and its subtraction from `_used` a count is in both: the sum waits for it. Of a
+        database that is slower than it is written to, the sum of a second reading counts, though it may be too large.
         """
-        while True:
+        for may_repeat in (True, False):
             records = self._records
             recorded = read()
             with self._rest:
                 self._rest.wait_for(lambda: not self._recording)
-                if records == self._records:
+                if records == self._records or not may_repeat:
                     yield recorded
                     return
 
@@ -302,8 +310,8 @@ class KeyStore:
             if not used:
                 return
             self._recording = True
-        dialect = postgresql if self.database.url.get_backend_name() == "postgresql" else sqlite
         try:
+            dialect = postgresql if self.database.url.get_backend_name() == "postgresql" else sqlite
             with self.database.begin() as connection:
                 for (key, day), characters in sorted(used.items()):
                     row = {"key": key, "day": day, "characters": characters}

@@ -30,6 +30,8 @@ _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _UNSEEN_HERE = re.compile(
     "[\ufffc\U0001d173-\U0001d17a]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
 )
+# Of Braille the sign without a dot, where no other sign of Braille is: a space.
+_BLANK_BRAILLE = re.compile("(?<![\u2800-\u28ff])\u2800+(?![\u2800-\u28ff])")
 # The middle dot that begins an entry of a list.
 _BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
@@ -53,7 +55,8 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     if text.isascii():
         return text
     text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
-    text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text))).replace("\u2800", " ")
+    text = _VARIATION.sub("", _JOINER.sub("", UNSEEN.sub("", text)))
+    text = _BLANK_BRAILLE.sub(" ", text)
     is_wide = bool(scripts & _WIDE_SCRIPTS) and _NARROW not in scripts
     text, end = text.translate(_FULL_WIDTH_LETTERS if is_wide else _FULL_WIDTH), text[-1:]
     bullet = _BULLET.match(text)

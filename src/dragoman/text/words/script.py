@@ -125,7 +125,7 @@ def foreign_words(
     """Where words are in other letters than a language in these scripts uses; several side by side are one.
 
     `known` are the characters that a vocabulary can write: two Chinese letters in Korean that it cannot, and if the
-    language `is_plain`, a Latin letter with a mark that it cannot, make a word foreign too.
+    language `is_plain`, a Latin letter with a mark that it cannot, in a name, make a word foreign too.
     """
     if not scripts:
         return
@@ -140,10 +140,13 @@ def foreign_words(
         letters = [letter for letter in unicodedata.normalize("NFC", word) if letter.isalpha()]
         of_word = {script_of(letter) for letter in letters}
         if "Hang" in scripts and of_word <= {"Hani", "Hira", "Kana"}:
+            if len(letters) == 1 and of_word != {"Hani"}:
+                return False  # a length mark in a Korean word
             return of_word != {"Hani"} or (len(letters) > 1 and any(map(is_unknown, letters)))
         if not of_word & allowed:
             return True
-        return is_plain and of_word == {"Latn"} and len(letters) > 1 and any(map(is_unknown, letters))
+        is_name = letters[0].isupper()  # the vocabulary lacks the letters of `naïve` too
+        return is_plain and is_name and of_word == {"Latn"} and len(letters) > 1 and any(map(is_unknown, letters))
 
     for run in _RUN.finditer(text):
         begin = end = run.start()

@@ -2,11 +2,17 @@
 // compares (`dragoman.control.faults`): negation, signs, names and lengths are not compared here.
 "use strict";
 
+// An address ends before punctuation, and before a Korean particle, which follows without a space.
+const PARTICLE =
+  "(?:이|가|은|는|을|를|의|에|에서|에는|에게|로|으로|와|과|도|만|까지|부터|보다|처럼|이나|나|이라고|라고|이다|입니다|이며|이고)";
+const ADDRESS = new RegExp(
+  String.raw`(?:https?|ftp|mailto):[^\s<>"'“”‘’]{1,2000}?[^\s<>"'“”‘’.,;:!?)\]]` +
+    String.raw`(?=(?:(?:(?<![\uac00-\ud7a3])|[.,;:!?)\]]{1,9})${PARTICLE})?[.,;:!?)\]]{0,9}(?:[\s<>"'“”‘’]|$))`,
+);
 // Each takes linear time: what repeats has a maximum.
 const PLACEHOLDER = new RegExp(
   [
-    // A Korean particle follows without a space.
-    /(?:https?|ftp|mailto):[^\s<>"'“”‘’\uac00-\ud7a3]{1,2000}[^\s<>"'“”‘’.,;:!?)\]\uac00-\ud7a3]/,
+    ADDRESS,
     /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}/,
     /<\/?[A-Za-z][^<>\n]{0,500}>/,
     /\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}|[$#%@]?\{[^{}\s]{0,100}\}/,

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
 from dragoman.data.corpus.corpus import decode_lines, decompressed, file_errors
-from dragoman.text.words.lines import WindowSize, chunks_of
+from dragoman.text.words.lines import WINDOW, WindowSize, chunks_of
 from dragoman.workflows.lines.requests import LineRequest
 
 # Lines translated together at first, on a CPU.
@@ -55,20 +55,25 @@ def cut(
 ) -> list[Shard]:
     """The shards of a file, of at least this number of lines; one of them ends behind the lines that are `done`.
 
-    Their windows are of this `size`. `look` receives every window. Reads all of the file. Raises DataError.
+    Their windows are of this `size`, but no larger than a shard; they begin anew behind what is `done`. `look` receives
+    every window. Reads all of the file. Raises DataError.
     """
-    shards = list[Shard]()
+    shards, least = list[Shard](), lines or SHARD_LINES
+    size = replace(size, lines=min(size.lines, max(WINDOW, least)))
     with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as text:
-        window = size.first
-        shard = Shard(1, 0, 0, 0, window)
-        for requests in windows(parse(decode_lines(text, str(path)), 1), size):
-            look(requests)
-            window = min(2 * window, size.lines)
-            shard = replace(shard, lines=shard.lines + len(requests), end=text.tell())
-            following = shard.first + shard.lines
-            if shard.lines >= (lines or SHARD_LINES) or following == done + 1:
-                shards.append(shard)
-                shard = Shard(following, 0, shard.end, shard.end, window)
+        shard = Shard(1, 0, 0, 0, size.first)
+        all_requests = iter(parse(decode_lines(text, str(path)), 1))
+        for part in (islice(all_requests, done), all_requests):
+            window = size.first
+            shard = replace(shard, window=window)
+            for requests in windows(part, size):
+                look(requests)
+                window = min(2 * window, size.lines)
+                shard = replace(shard, lines=shard.lines + len(requests), end=text.tell())
+                following = shard.first + shard.lines
+                if shard.lines >= least or following == done + 1:
+                    shards.append(shard)
+                    shard = Shard(following, 0, shard.end, shard.end, window)
         if shard.lines:
             shards.append(shard)
     return shards if lines else _fewer(shards, done)
