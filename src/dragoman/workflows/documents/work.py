@@ -107,7 +107,7 @@ class DocumentWork:
         self._scripts = scripts_of_language(request.source)
         self._window: dict[bytes, Unit] = {}
         self._most = window_size(translator.engine, translator.options, FIRST_WINDOW)
-        self._size, self._characters, self._has_begun = self._most.first, 0, False
+        self._size, self._characters, self._has_started = self._most.first, 0, False
         self._seen = self._total = self._bytes = 0
         self._budget: int | None = None
         self.from_memory = 0
@@ -216,9 +216,9 @@ class DocumentWork:
     def _translate(self) -> None:
         if self._window:
             units = list(self._window.values())
-            if not self._has_begun:
+            if not self._has_started:
                 self.listener.on_progress(Progress("translating", self._seen - len(units), self._total, "texts"))
-            self._has_begun = True
+            self._has_started = True
             found = self.translator.translate_inline(
                 [unit.source for unit in units],
                 patterns=[unit.patterns for unit in units],
