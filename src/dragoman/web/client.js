@@ -3,7 +3,7 @@
 // another one.
 "use strict";
 
-// Beyond this many times its usual patience a client does not wait, and after MOST_RESTARTS workers in a row that answered
+// Beyond this many times its usual patience a client does not wait. After MOST_RESTARTS workers in a row that answered
 // nothing it gives up.
 const MOST_PATIENCE = 16;
 const MOST_RESTARTS = 8;

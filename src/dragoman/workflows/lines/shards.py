@@ -55,8 +55,8 @@ def cut(
 ) -> list[Shard]:
     """The shards of a file, of at least this number of lines; one of them ends behind the lines that are `done`.
 
-    Their windows are of this `size`, but no larger than a shard; they start small again behind what is `done`. `look` receives
-    every window. Reads all of the file. Raises DataError.
+    Their windows are of this `size`, but no larger than a shard; they start small again behind what is `done`. `look`
+    receives every window. Reads all of the file. Raises DataError.
     """
     shards, least = list[Shard](), lines or SHARD_LINES
     size = replace(size, lines=min(size.lines, max(WINDOW, least)))
