@@ -6,7 +6,7 @@
 const PARTICLE =
   "(?:이|가|은|는|을|를|의|에|에서|에는|에게|로|으로|와|과|도|만|까지|부터|보다|처럼|이나|나|이라고|라고|이다|입니다|이며|이고)";
 const ADDRESS = new RegExp(
-  String.raw`(?:https?|ftp|mailto):[^\s<>"'“”‘’]{1,2000}?[^\s<>"'“”‘’.,;:!?)\]]` +
+  String.raw`(?<!(?:https?|ftp|mailto):)(?:https?|ftp|mailto):[^\s<>"'“”‘’]{1,2000}?[^\s<>"'“”‘’.,;:!?)\]]` +
     String.raw`(?=(?:(?:(?<![\uac00-\ud7a3])|[.,;:!?)\]]{1,9})${PARTICLE})?[.,;:!?)\]]{0,9}(?:[\s<>"'“”‘’]|$))`,
 );
 // Each takes linear time: what repeats has a maximum.
