@@ -302,10 +302,10 @@ def test_both_engines_find_the_same_with_a_trained_model(
     trainer = toy_trainer(config.model_copy(update={"model": shape}), tmp_path / "run")
     trainer.fit()
     trained = both_engines(trainer.final.eval(), toy_tokenizer, tmp_path)
-    sources = draw_sentences(toy_tokenizer, 10, longest=20)
+    sources = draw_sentences(toy_tokenizer, 8, longest=15)
     prefixes = draw_prefixes(toy_tokenizer, len(sources))
     for case in ALL_CASES.values():
         compare(trained, options_of(case), sources, [[]] * len(sources))
         compare(trained, options_of(case, prefixed=True), sources, prefixes)
     for seed in range(16):
-        compare(trained, random_options(random.Random(seed)), sources[:6], prefixes[:6])
+        compare(trained, random_options(random.Random(seed)), sources[:5], prefixes[:5])
