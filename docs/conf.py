@@ -129,8 +129,8 @@ def as_restructured_text(app: Sphinx, kind: str, name: str, value: Any, options:
 
 THIN = '<mspace width="0.17em"></mspace>'
 # A function without brackets, as in sin iθ, and one behind another factor, have a thin space as in LaTeX.
-BEFORE_ARGUMENT = re.compile(r"(?<=<mo>&ApplyFunction;</mo>)(?!\s*<mo[^>]*>\()")
-BEFORE_FUNCTION = re.compile(r"(</(?:mi|mn|mrow|msub|msup)>)(?=\s*<mi>[a-z]{2,}</mi>\s*<mo>&ApplyFunction;)")
+BEFORE_ARGUMENT = re.compile(r"(?<=<mo>&ApplyFunction;</mo>)(?!\s*(?:<mrow>\s*)?<mo[^>]*>\()")
+BEFORE_FUNCTION = re.compile(r"(</(?:mi|mn|mrow|msub|msup)>|\)</mo>)(?=\s*<mi>[a-z]{2,}</mi>\s*<mo>&ApplyFunction;)")
 
 
 def mathml(self: Any, node: nodes.Element) -> None:

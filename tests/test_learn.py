@@ -389,6 +389,8 @@ def test_formulas_figures_and_answers_of_the_course_are_on_the_site(site: Path) 
             assert len(article.select("figure.drawing svg")) == source.count("images/learn/"), name
             assert len(article.select("div.equation math")) == source.count("```math"), name
             assert article.select("math merror") == [], name
+            functions = {"sin", "cos", "tanh", "log", "ln"}
+            assert [mi for mi in article.select("math mi + mi") if mi.text in functions] == [], "no space, as in iθsin"
             for formula in article.select("math:not([display])"):  # no line ends in its bracket
                 assert not str(formula.previous_sibling).endswith(("(", "[")) or formula.find_parent(class_="formula")
             for tag in counts:
