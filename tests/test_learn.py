@@ -483,6 +483,9 @@ def test_on_a_telephone_a_page_of_the_site_opens_its_step_and_the_step_its_page(
     assert len(steps) > 10
     with chromium() as browser:
         tab = browser.new_page(viewport={"width": 390, "height": 844})
+        for name in PAGES:
+            tab.goto((site / folder / name).with_suffix(".html").as_uri())
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 390, name
         for step in (steps[0], steps[3], steps[-1]):
             name = next(page for page in PAGES if page.startswith(step.page))
             tab.goto((site / folder / name).with_suffix(".html").as_uri())
