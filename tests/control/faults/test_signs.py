@@ -93,6 +93,10 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("Add 30 g of sugar.", "설탕 30 숟가락을 넣으세요.", "sign", "lacks g"),
         ("It costs R$30.", "가격은 30달러입니다.", "sign", "lacks R$"),
         ("It costs 20 CHF.", "가격은 20입니다.", "sign", "lacks CHF"),
+        ("The budget is CHF 2.5 million.", "예산은 250만 달러입니다.", "sign", "lacks CHF"),
+        ('A 32" screen is big.', "화면 32개가 크다.", "sign", 'lacks "'),
+        ("Rates rose by 2 percentage points.", "비율이 2퍼센트 늘었다.", "sign", "percentage points"),
+        ("Pass -v to it.", "그것에 전달하세요.", "sign", "lacks -v"),
         ("A footnote* here", "여기 각주", "sign", "*"),
         ("The value is +5 today.", "오늘 값은 5입니다.", "sign", "+"),
         ("Do not delete the file.", "파일을 삭제하세요.", "negation", "lacks"),
@@ -132,12 +136,22 @@ def test_two_negations_are_not_one() -> None:
         ("The shop opens at 18 h.", "가게는 18시에 연다."),
         ("Take Exit 12 W.", "12번 출구로 나가세요."),
         ("TRY 3 NEW FLAVORS", "3개의 새로운 맛을 시도하세요"),
+        ("The budget is CHF 2.5 million.", "예산은 250만 프랑입니다."),
+        ('A 32" screen and a 20" one', "32인치 화면과 20인치 화면"),
+        ('He said "I am 32".', "그는 32라고 했다."),
+        ("금리가 0.25%포인트 올랐다.", "Interest rates rose by 0.25 percentage points."),
+        ("5평짜리 방의 5평균", "The average of a 5 pyeong room"),
         ("It costs CHF 20.", "가격은 20 스위스 프랑이다."),
         ("It costs 500 THB.", "가격은 500밧이다."),
     ],
 )
 def test_units_and_currencies_under_another_name_are_there(source: str, target: str) -> None:
     assert not lost_measures(source, target)
+
+
+def test_a_measure_that_has_another_name_in_the_translation_is_missed() -> None:
+    assert lost_measures("5평짜리 방이다.", "It is a 5-day room.") == {"평": 1}
+    assert lost_measures("금리가 0.25%p 올랐다.", "Rates rose by 0.25 percent.") == {"%p": 1}
 
 
 def test_many_units_take_linear_time() -> None:

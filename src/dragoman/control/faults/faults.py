@@ -25,17 +25,20 @@ from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
     FOREIGN,
+    OPTION,
     REPLACEMENT,
     SIGN,
     differing_signs,
     differing_words,
     lost_measures,
+    lost_options,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
 from dragoman.text.words.number_words import LANGUAGES
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
+from dragoman.text.words.reading import without_colours
 from dragoman.translation import Candidate, Flag, Translation
 
 # A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
@@ -238,7 +241,9 @@ class Requirements:
         """The requirements by the placeholders and numbers that the options name; `patterns` and `literals` are named
         for this source."""
         names = options.placeholders if patterns is None else patterns
-        return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers, languages)
+        return cls(
+            normalise(without_colours(source)), names, tuple(map(normalise, literals)), options.numbers, languages
+        )
 
     @cached_property
     def placeholders(self) -> list[Placeholder]:
@@ -307,6 +312,8 @@ class Requirements:
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
+        if OPTION.search(source):
+            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_options(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):
@@ -351,7 +358,7 @@ def checked(translation: Translation, requirements: Requirements, source: str | 
 
 def _flags(source: str, requirements: Requirements, text: str) -> list[Flag]:
     """What differs between a line as it was given and the text of its translation."""
-    flags = requirements.faults(normalise(text)).flags
+    flags = requirements.faults(normalise(without_colours(text))).flags
     if flags or source == requirements.source:
         return flags
     written = [name for name in requirements.counts if source.count(name) < requirements.source.count(name)]

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
+from dragoman.control.faults.amounts import find_amounts
+
 REPLACEMENT = "\ufffd"
 # Signs for which there are words (English and Korean, in lower case), and others that are written for them.
 _WORDS = {
@@ -147,6 +149,16 @@ _MEASURES = {
 # and the west, and an `h` may be the hour of a clock.
 _SHORT_MEASURES = {"g": "그램|gram", "s": "초|sec|잠깐|년대", "l": "리터|lit"}
 _SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gsl])|(g))(?![\w'’/-])")
+# Inches, where no quotation ends, points of percentages, and a measure of floors in Korea.
+_DIGITS = r"(?<![\d.,/])(?P<number>\d++(?:[.,]\d++)*+)"
+_NAMED_AMOUNTS = (
+    (re.compile(rf'^[^"]*?{_DIGITS}(?P<sign>")(?![\w"])[^"]*$'), '["″”]|인치|inch'),
+    (
+        re.compile(rf"{_DIGITS}\s?(?P<sign>(?:%|퍼센트|percentage|per cent)\s?(?:포인트|points?)|%p\b)"),
+        r"포인트|point|%p|\bpp\b|\bbps?\b",
+    ),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>평)(?![가-힣]*[균등점])"), r"py[eou]+ng|square|\bsq\b|m2"),
+)
 # Dollars of other countries, and other currencies by their codes, next to a number; what says so elsewhere.
 _CURRENCIES = {
     "A\\$|AU\\$|AUD": "호주|오스트레일리아|australia|aussie|A\\$|AUD?", "C\\$|CA\\$|CAD": "캐나다|canad|C\\$|CAD?",
@@ -188,6 +200,15 @@ _HALVES_OF_DAY = {
 _WHOLE_DAY = re.compile(r"\d:\d\d|(?<!\d)(?:1[3-9]|2[0-4])\s?(?:시|h\b|o['’]clock)")
 
 
+# Options of a command, which `-` and a letter or two are behind a space.
+OPTION = re.compile(r"(?<![^\s\"'`(\[])-[A-Za-z]{1,3}(?![\w-])")
+
+
+def lost_options(source: str, text: str) -> Counter[str]:
+    """The short options of commands that a translation lacks."""
+    return Counter({option: 1 for option in OPTION.findall(source) if option not in text})
+
+
 def lost_measures(source: str, text: str) -> Counter[str]:
     """The units and the halves of a day of numbers that a translation has in digits, without them."""
     source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
@@ -205,8 +226,14 @@ def lost_measures(source: str, text: str) -> Counter[str]:
     for unit in dict.fromkeys(spaced or joined for number, spaced, joined in short if number in numbers):
         if not re.search(rf"\d\s?{unit}(?![A-Za-z])|{_SHORT_MEASURES[unit]}", text, re.IGNORECASE):
             lost.append(unit)
-    amounts = _CURRENCY.findall(source)
-    for code in dict.fromkeys(first or last for first, number, other, last in amounts if (number or other) in numbers):
+    for pattern, names in _NAMED_AMOUNTS:
+        hits = [hit for hit in pattern.finditer(source) if hit["number"] in numbers]
+        lost += [hits[0]["sign"]] if hits and not re.search(names, text, re.IGNORECASE) else []
+    amounts = list(_CURRENCY.finditer(source))
+    if any((match[2] or match[3]) not in numbers for match in amounts):  # `CHF 2.5 million` is `250만`
+        values = {amount.value for amount in find_amounts(text)}
+        numbers |= {source[a.begin : a.end] for a in find_amounts(source) if a.has_power and a.value in values}
+    for code in dict.fromkeys(match[1] or match[4] for match in amounts if (match[2] or match[3]) in numbers):
         names = next(names for codes, names in _CURRENCIES.items() if re.fullmatch(codes, code))
         lost += [] if re.search(names, text, re.IGNORECASE) else [code]
     return Counter(dict.fromkeys(lost, 1))

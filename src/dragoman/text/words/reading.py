@@ -26,7 +26,7 @@ _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
 _STYLED = re.compile("[\U0001d400-\U0001d6a3\U0001d7ce-\U0001d7ff\ufb00-\ufb06]")
 # What colours a terminal; signs that are seen by no reader: of music, of annotations, in place of an object; tags,
 # which make flags of an emoji and nothing of a letter.
-_TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
+TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _UNSEEN_HERE = re.compile(
     "[\ufffc\U0001d173-\U0001d17a]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
 )
@@ -51,7 +51,7 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     """
     if entities and "&" in text and not _TAG.search(text):
         text = _ENTITY.sub(_decoded, text)
-    text = _TERMINAL.sub("", text) if "\x1b" in text else text
+    text = without_colours(text)
     if text.isascii():
         return text
     text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
@@ -63,6 +63,11 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     begin = bullet.end() if bullet else 0
     text = text[:begin] + _with_equivalents(text[begin:], _EQUIVALENTS, known)
     return text if end.isspace() else text.rstrip(" ")
+
+
+def without_colours(text: str) -> str:
+    """`text` without what colours a terminal."""
+    return TERMINAL.sub("", text) if "\x1b" in text else text
 
 
 def with_usual_quotes(text: str, known: Callable[[], Container[str]]) -> str:
