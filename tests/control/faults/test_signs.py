@@ -154,6 +154,21 @@ def test_a_measure_that_has_another_name_in_the_translation_is_missed() -> None:
     assert lost_measures("금리가 0.25%p 올랐다.", "Rates rose by 0.25 percent.") == {"%p": 1}
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "lost"),
+    [
+        ("만 원짜리 지폐를 주웠다.", "I found a ten-won bill.", ["만 원"]),
+        ("천 원만 빌려줘.", "Lend me ten thousand won.", ["천 원"]),
+        ("만 원만 빌려줘.", "Lend me 10,000 won.", []),
+        ("백만 달러를 벌었다.", "He earned a million dollars.", []),
+        ("게임이 만원입니다.", "The game is full.", []),
+        ("오만 원을 냈다.", "I paid fifty thousand won.", []),
+    ],
+)
+def test_a_round_sum_in_words_keeps_its_power_of_ten(source: str, target: str, lost: list[str]) -> None:
+    assert list(faults(source, target, KO_EN).missing_signs) == lost
+
+
 def test_many_units_take_linear_time() -> None:
     """40,000 of them in a text of 20,000 numbers: were each looked for, this would take minutes."""
     assert lost_measures("5 s CHF 5 " * 20_000, "5 " * 20_000) == {"s": 1, "CHF": 1}

@@ -38,7 +38,8 @@ FOUND = {
     "date": ["2026-11-23", "2026-11-23T10:00:00Z", "23.11.2026", "3/5/26"],
     "time": ["00:00:06,174", "12:30:05", "1:02:03.5"],
     "phone": ["(02) 1234-5678", "+82-2-1234-5678", "+82 10 1234 5678", "+1 (415) 555-2671", "010-1234-5678",
-              "1-800-555-0199", "1588-1234", "555-0199", "978-3-16-148410-0", "900101-1234567", "4111 1111 1111 1111"],
+              "1-800-555-0199", "1588-1234", "555-0199", "978-3-16-148410-0", "900101-1234567", "4111 1111 1111 1111",
+              "12가 3456", "123하4567"],
     "identifier": ["123e4567-e89b-12d3-a456-426614174000", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "COVID-19",
                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgN", "v2.3.1", "1.2.3", "MP3", "H2O", "F-16",
                    "UTF-8", "x86_64", "CVE-2024-12345", "SN-48291-A", "00:1B:44:11:3A:B7", "aa:bb:cc:dd:ee:ff",
@@ -107,6 +108,11 @@ def test_dashes_stars_and_slashes_of_prose_are_no_commands(text: str) -> None:
 )  # fmt: skip
 def test_colons_of_prose_and_words_that_are_tools_too_are_none(text: str) -> None:
     assert find_placeholders(text, ("marker",)) == []
+
+
+@pytest.mark.parametrize("text", ["12월 2024년", "10만 1234명", "15도 1000", "12고 2024년에", "3조 5000억"])
+def test_a_number_with_its_noun_is_no_number_plate(text: str) -> None:
+    assert find_placeholders(text, ("phone",)) == []
 
 
 def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() -> None:

@@ -28,10 +28,12 @@ from dragoman.control.faults.signs import (
     OPTION,
     REPLACEMENT,
     SIGN,
+    SUM,
     differing_signs,
     differing_words,
     lost_measures,
     lost_options,
+    lost_sums,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
@@ -53,6 +55,10 @@ PLAIN_WORDS, PLAIN_LETTERS, COPIED_SHARE = 3, 12, 0.9
 # Characters within a word that make it an address, a path or a formula; and what is around a word.
 CODE = re.compile(r"[\d_/\\@.:=<>#]")
 _AROUND = re.compile(r"^\W+|\W+$")
+# A short sentence that is called out or asked; with a placeholder, or the name in its place, that ends in any way.
+_CALLED = re.compile(
+    r"[A-Z]?[a-z]{2,20},? .{1,60}[!?]|[A-Z]?[a-z]{2,20},? (?:.{0,40} )?(?:X\d{1,3}|\W{0,2}\{.{1,40})[.!?]"
+)
 
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),
@@ -109,6 +115,8 @@ def is_copy(source: str, translation: str) -> bool:
     letters do not count.
     """
     plain = plain_words(source)
+    if _CALLED.fullmatch(source) and folded(source) == folded(translation):
+        return True
     if len(plain) <= PLAIN_WORDS and sum(unspaced(letter) for word in plain for letter in word) <= PLAIN_LETTERS:
         return False
     if folded(source) == folded(translation):
@@ -314,6 +322,8 @@ class Requirements:
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
         if OPTION.search(source):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_options(source, outside)
+        if self.languages[0] == "ko" and SUM.search(source):
+            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_sums(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):

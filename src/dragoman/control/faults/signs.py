@@ -200,6 +200,27 @@ _HALVES_OF_DAY = {
 _WHOLE_DAY = re.compile(r"\d:\d\d|(?<!\d)(?:1[3-9]|2[0-4])\s?(?:시|h\b|o['’]clock)")
 
 
+# Round sums of money in Korean words, and what they are in English: `만 원` is no ten won.
+_SUMS = {
+    "백": r"hundred(?![ -]thousand)|(?<![\d,])100(?![\d,])",
+    "천": r"(?<!ten[ -])(?<!hundred[ -])thousand|(?<![\d,])1,?000(?![\d,])",
+    "만": r"ten[ -]thousand|(?<![\d,])10,?000(?![\d,])|\b10 ?k\b|\b10 thousand",
+    "십만": r"hundred[ -]thousand|(?<![\d,])100,?000(?![\d,])|\b100 ?k\b|\b100 thousand",
+    "백만": r"(?<!ten[ -])(?<!hundred[ -])million|(?<![\d,])1,?000,?000(?![\d,])",
+    "천만": r"ten[ -]million|\b10 million|(?<![\d,])10,?000,?000(?![\d,])",
+    "억": r"hundred[ -]million|\b100 million|(?<![\d,])100,?000,?000(?![\d,])",
+}
+SUM = re.compile(
+    rf"(?<![가-힣\d])(?<!\d )({'|'.join(sorted(_SUMS, key=len, reverse=True))})(?: ?달러| 원|원(?:짜리|을|에|으로|권))"
+    "(?![소칙래인])"
+)
+
+
+def lost_sums(source: str, text: str) -> Counter[str]:
+    """The sums of Korean words, such as `만 원`, whose power of ten is not in an English translation."""
+    return Counter({hit[0]: 1 for hit in SUM.finditer(source) if not re.search(_SUMS[hit[1]], text, re.IGNORECASE)})
+
+
 # Options of a command, which `-` and a letter or two are behind a space.
 OPTION = re.compile(r"(?<![^\s\"'`(\[])-[A-Za-z]{1,3}(?![\w-])")
 

@@ -107,6 +107,8 @@ _PHONE = r"""
       | \(\d{2,4}\)[ -]?\d{3,4}[ .-]\d{3,4} | 0\d{1,2}[ .]\d{3,4}[ .]\d{4} | \d{3}\.\d{3,4}\.\d{4} | \d{3}-\d{4}
       | 1[56]\d\d-(?!1[5-9])\d{4} | \d{6}-\d{7} | \d{4}(?:[ ]\d{4}){2,4} | \d{1,8} (?: -\d{1,8} ){2,8} )
       (?![\w-]|[.,]\d)
+    | (?<![\w.,:-])\d{2,3}[가나다라마거너더러머버서어저고노로모보소오구누두루무부수우하허][ ]?\d{4}
+      (?![\d:%-]|[.,]\d|\s?[가-힣]*[년원명만억개월])
 """
 # Letters and digits with what joins them; `_is_identifier` says which of them are words with a number.
 _IDENTIFIER_RUN = r"""
@@ -205,7 +207,7 @@ _SIGNS = {
     "laravel": ":", "tag": "<", "entity": "&", "escape": r"\\", "accelerator": "[&_~]", "url": r"[\w:]:|//|\.\w",
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
-    "time": r"\d:\d", "phone": r"\d[-. )]+\d", "identifier": r"[0-9]|:\w\w:",
+    "time": r"\d:\d", "phone": r"\d(?:[-. )]+|[가-힣] ?)\d", "identifier": r"[0-9]|:\w\w:",
     "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
     r"|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
 }  # fmt: skip
