@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Faults, Requirements
-from dragoman.control.faults.signs import differing_words, lost_measures
+from dragoman.control.faults.signs import OPTION, differing_words, lost_measures
 
 EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
 
@@ -152,6 +152,12 @@ def test_units_and_currencies_under_another_name_are_there(source: str, target: 
 def test_a_measure_that_has_another_name_in_the_translation_is_missed() -> None:
     assert lost_measures("5평짜리 방이다.", "It is a 5-day room.") == {"평": 1}
     assert lost_measures("금리가 0.25%p 올랐다.", "Rates rose by 0.25 percent.") == {"%p": 1}
+
+
+@pytest.mark.parametrize("text", ["-Yes. -No.", "-I know. -A what?", "-ok. -no.", "Stop! -no", "well-known -- and"])
+def test_what_a_speaker_says_is_no_option(text: str) -> None:
+    assert not OPTION.search(text)
+    assert OPTION.findall("-v를 쓰고 (-D), -la and -X") == ["-v", "-D", "-la", "-X"]
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,11 @@ def lost_sums(source: str, text: str) -> Counter[str]:
     return Counter({hit[0]: 1 for hit in SUM.finditer(source) if not re.search(_SUMS[hit[1]], text, re.IGNORECASE)})
 
 
-# Options of a command, which `-` and a letter or two are behind a space.
-OPTION = re.compile(r"(?<![^\s\"'`(\[])-[A-Za-z]{1,3}(?![\w-])")
+# Options of a command: `-` and a letter or few behind a space; `-Yes` and `-I` are what a speaker says.
+OPTION = re.compile(
+    r"(?:^-[a-z]{1,3}(?![.,!?])|(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
+    r"(?![A-Za-z0-9_'’-])"
+)
 
 
 def lost_options(source: str, text: str) -> Counter[str]:
