@@ -25,15 +25,12 @@ from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
     FOREIGN,
-    OPTION,
     REPLACEMENT,
     SIGN,
-    SUM,
     differing_signs,
     differing_words,
     lost_measures,
-    lost_options,
-    lost_sums,
+    lost_others,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
@@ -320,10 +317,7 @@ class Requirements:
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
-        if OPTION.search(source):
-            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_options(source, outside)
-        if self.languages[0] == "ko" and SUM.search(source):
-            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_sums(source, outside)
+        differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_others(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):

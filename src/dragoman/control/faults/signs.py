@@ -149,7 +149,7 @@ _MEASURES = {
 # and the west, and an `h` may be the hour of a clock.
 _SHORT_MEASURES = {"g": "그램|gram", "s": "초|sec|잠깐|년대", "l": "리터|lit"}
 _SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gsl])|(g))(?![\w'’/-])")
-# Inches, where no quotation ends, points of percentages, and a measure of floors in Korea.
+# Inches, where no quotation ends, points of percentages, a measure of floors in Korea, and currencies in words.
 _DIGITS = r"(?<![\d.,/])(?P<number>\d++(?:[.,]\d++)*+)"
 _NAMED_AMOUNTS = (
     (re.compile(rf'^[^"]*?{_DIGITS}(?P<sign>")(?![\w"])[^"]*$'), '["″”]|인치|inch'),
@@ -158,6 +158,12 @@ _NAMED_AMOUNTS = (
         r"포인트|point|%p|\bpp\b|\bbps?\b",
     ),
     (re.compile(rf"{_DIGITS}\s?(?P<sign>평)(?![가-힣]*[균등점])"), r"py[eou]+ng|square|\bsq\b|m2"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>dollars?|bucks|달러)"), r"달러|불|\$|dollar|buck|usd"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>euros?\b|유로(?![가-힣]))"), "유로|euro|€|eur"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>quid\b|pounds sterling\b)"), "파운드|£|pound"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>yen\b|엔(?=[을은이에 의.,!?]|$))"), "엔|yen|[¥円]|jpy"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>yuan\b|위안(?![부소]))"), "위안|yuan|[¥元]|rmb|cny|renminbi"),
+    (re.compile(rf"{_DIGITS}(?P<sign>(?<=\d\d\d)원(?=\s)|원(?=[을은이에의.,!?]|$))"), "won|₩|krw"),
 )
 # Dollars of other countries, and other currencies by their codes, next to a number; what says so elsewhere.
 _CURRENCIES = {
@@ -221,6 +227,18 @@ def lost_sums(source: str, text: str) -> Counter[str]:
     return Counter({hit[0]: 1 for hit in SUM.finditer(source) if not re.search(_SUMS[hit[1]], text, re.IGNORECASE)})
 
 
+# Roman numerals of two letters or more, as far as 39, the numbers of chapters, pages and kings.
+ROMAN = re.compile(
+    r"(?<![\w.-])(?:(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})|(?=[ivx]{2})x{0,3}(?:ix|iv|v?i{0,3}))(?![\w'’-])", re.ASCII
+)
+
+
+def other_numerals(source: str, text: str) -> Counter[str]:
+    """The Roman numerals of a source in place of which a translation has others."""
+    ours, theirs = Counter(ROMAN.findall(source)), Counter(ROMAN.findall(text))
+    return ours - theirs if theirs - ours else Counter()
+
+
 # Options of a command: `-` and a letter or few behind a space; `-Yes` and `-I` are what a speaker says.
 OPTION = re.compile(
     r"(?:^-[a-z]{1,3}(?![.,!?])|(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
@@ -231,6 +249,15 @@ OPTION = re.compile(
 def lost_options(source: str, text: str) -> Counter[str]:
     """The short options of commands that a translation lacks."""
     return Counter({option: 1 for option in OPTION.findall(source) if option not in text})
+
+
+def lost_others(source: str, text: str) -> Counter[str]:
+    """What a translation lacks of what has no sign of its own: options, Roman numerals, sums in words."""
+    lost = Counter[str]()
+    for pattern, lacks in ((OPTION, lost_options), (ROMAN, other_numerals), (SUM, lost_sums)):
+        if pattern.search(source):
+            lost += lacks(source, text)
+    return lost
 
 
 def lost_measures(source: str, text: str) -> Counter[str]:

@@ -23,7 +23,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.faults.edits import EditTask, edit
 from dragoman.control.faults.faults import Requirements, checked, detect_fault
 from dragoman.control.faults.negation import NEGATIONS
-from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN, SUM
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, ROMAN, SIGN, SUM
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
 from dragoman.control.placeholders.copied import write
@@ -118,7 +118,7 @@ def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
     if not line.languages or not NEGATIONS.keys() >= set(line.languages):
         return True
     first, second = line.languages
-    if first == "ko" and SUM.search(source):
+    if ROMAN.search(source) or (first == "ko" and SUM.search(source)):
         return False
     if NEGATIONS[first].sure.search(source) or FOREIGN[first].search(source):
         return False

@@ -122,7 +122,7 @@ _MARKER = r"""
     | (?<![\d.,])\d{1,9}(?:[.,]\d{1,9})?\s?&[lg]t;\s?\d{1,9}(?:[.,]\d{1,9})?(?![\d%])
     | &lt;/?[A-Za-z][\w:.-]{0,30}
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
-    | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
+    | (?<![\w*])_{3,80}(?![\w*]) | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
 # Variables of messages, `:count` behind a space, and pictures by their names, `:smile:`; no emoticon has three letters,
 # and these words follow a colon where a space is missing.
