@@ -47,7 +47,7 @@ FOUND = {
     "marker": ["##T01##", "####T01####", "__PLACEHOLDER_1__", "@@1@@", "[[T1]]", "<<T1>>", "[NAME1]", "#T1#",
                "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs/a.txt", "images/*.{png,jpg}", "--dry-run",
                "--width=50", "%APPDATA%\\Code\\User", ":count", ":total_count", ":smile:", ":+1:", "std::vector",
-               "_____", "MyClass::method", "{n, plural, one {# file} other {{n} files}}",
+               "_____", "x ≥ 5", "MyClass::method", "{n, plural, one {# file} other {{n} files}}",
                "{g, select, male {He} other {{n, plural, one {x} other {y {z}}}}}", 'git commit -m "fix typo"',
                "ls -la", "sudo apt-get install -y", "docker run --rm -it", "rm -rf build/a",
                "python -m pip install requests"],

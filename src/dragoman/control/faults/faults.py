@@ -27,6 +27,7 @@ from dragoman.control.faults.signs import (
     FOREIGN,
     REPLACEMENT,
     SIGN,
+    added_halves,
     differing_signs,
     differing_words,
     lost_measures,
@@ -317,6 +318,7 @@ class Requirements:
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
+            differing["extra_signs"] = differing.get("extra_signs", Counter()) + added_halves(source, outside)
         differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_others(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)

@@ -251,6 +251,16 @@ def lost_options(source: str, text: str) -> Counter[str]:
     return Counter({option: 1 for option in OPTION.findall(source) if option not in text})
 
 
+_NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
+
+
+def added_halves(source: str, text: str) -> Counter[str]:
+    """The half of a day that a translation has made of something else: pH 7.4 is no 오후 7.4."""
+    return Counter(
+        hit[0] for hit in _NO_HOUR.finditer(text) if not re.search("오[전후]|[ap]\\.?m", source, re.IGNORECASE)
+    )
+
+
 def lost_others(source: str, text: str) -> Counter[str]:
     """What a translation lacks of what has no sign of its own: options, Roman numerals, sums in words."""
     lost = Counter[str]()

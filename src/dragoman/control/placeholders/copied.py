@@ -89,8 +89,8 @@ _OF_NUMBERS = "§¶№"
 # What colours a line in a terminal, before and behind its text.
 _COLOURS = re.compile(rf"\s*(?P<before>(?:{TERMINAL.pattern})*+)[^\x1b]*(?P<behind>(?:{TERMINAL.pattern}){{0,9}})\s*")
 _LATIN = "A-Za-z\u00c0-\u024f"
-# A variable or a picture by its name, the option of a command, the double colon of a name.
-_NO_VARIABLE = "(?!.*?(?:(?<![^ '\"“‘(]):[a-z]| -[A-Za-z]|::[A-Za-z]))"
+# A variable or a picture by its name, the option of a command, the double colon of a name, `file(s)`.
+_NO_VARIABLE = "(?!.*?(?:(?<![^ '\"“‘(]):[a-z]| -[A-Za-z]|::[A-Za-z]|[a-z]\\(e?s\\)))"
 _PLAIN = r" ,.!?;:'\"“”‘’–—…()-"
 
 
@@ -378,7 +378,7 @@ def _inside(text: str, spans: Sequence[Placeholder], marks: Sequence[re.Pattern[
     pictures = {span.begin: span.end for span in spans if _is_picture(span)}
     for _ in range(4):
         if mark := next((hit for pattern in marks if (hit := pattern.match(text, begin))), None):
-            if any(span.begin < mark.end() and mark.start() < span.end and not _is_picture(span) for span in spans):
+            if any(span.begin < mark.end() < span.end for span in spans):
                 break
             begin = mark.end()
         elif begin in pictures:

@@ -122,7 +122,9 @@ _MARKER = r"""
     | (?<![\d.,])\d{1,9}(?:[.,]\d{1,9})?\s?&[lg]t;\s?\d{1,9}(?:[.,]\d{1,9})?(?![\d%])
     | &lt;/?[A-Za-z][\w:.-]{0,30}
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
-    | (?<![\w*])_{3,80}(?![\w*]) | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
+    | (?<![\w*])_{3,80}(?![\w*])
+    | (?<![\w.])[A-Za-z][ ]?[\u2264\u2265\u2260\u2248][ ]?-?\d{1,20}(?:[.,]\d{1,20})?(?![\w%])
+    | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
 # Variables of messages, `:count` behind a space, and pictures by their names, `:smile:`; no emoticon has three letters,
 # and these words follow a colon where a space is missing.
@@ -209,7 +211,7 @@ _SIGNS = {
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
     "time": r"\d:\d", "phone": r"\d(?:[-. )]+|[가-힣] ?)\d", "identifier": r"[0-9]|:\w\w:",
     "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
-    r"|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
+    r"|[\u2260-\u2265\u2248]|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
 }  # fmt: skip
 _ANY_SIGN = re.compile(
     r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/"

@@ -21,6 +21,7 @@ _BRACKETS = frozenset("<>")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _FULL_WIDTH_LETTERS = {code: to for code, to in _FULL_WIDTH.items() if chr(to).isalnum()}
 # Scripts with punctuation of full width. Korean, which has Chinese letters too, writes the narrow one.
+_LATIN = frozenset(("Latn",))
 _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
 # Mathematical letters and digits (`𝐎𝐩𝐞𝐧`), and ligatures: what they are in the usual form.
 _STYLED = re.compile("[\U0001d400-\U0001d6a3\U0001d7ce-\U0001d7ff\ufb00-\ufb06]")
@@ -32,6 +33,10 @@ _UNSEEN_HERE = re.compile(
 )
 # Of Braille the sign without a dot, where no other sign of Braille is: a space.
 _BLANK_BRAILLE = re.compile("(?<![\u2800-\u28ff])\u2800+(?![\u2800-\u28ff])")
+# A noun of one or more, `file(s)`, and no call of a function.
+_ONE_OR_MORE = re.compile(
+    r"(?<=[a-z]{4})(?<!\bprint|\binput|\brange|\btuple|\bfloat|\bbytes|\bsuper)\((e?s)\)(?![\w(])"
+)
 # The middle dot that begins an entry of a list.
 _BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
@@ -52,6 +57,8 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     if entities and "&" in text and not _TAG.search(text):
         text = _ENTITY.sub(_decoded, text)
     text = without_colours(text)
+    if scripts == _LATIN and "s)" in text:
+        text = _ONE_OR_MORE.sub(r"\1", text)
     if text.isascii():
         return text
     text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
