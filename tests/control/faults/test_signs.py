@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Faults, Requirements
-from dragoman.control.faults.signs import OPTION, differing_words, lost_measures
+from dragoman.control.faults.signs import OPTION, differing_words, lost_measures, lost_others
 
 EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
 
@@ -187,6 +187,13 @@ def test_a_round_sum_in_words_keeps_its_power_of_ten(source: str, target: str, l
 def test_many_units_take_linear_time() -> None:
     """40,000 of them in a text of 20,000 numbers: were each looked for, this would take minutes."""
     assert lost_measures("5 s CHF 5 " * 20_000, "5 " * 20_000) == {"s": 1, "CHF": 1}
+
+
+def test_many_options_sums_and_numerals_take_linear_time() -> None:
+    """5,000 of each: were each looked for in the other text, this would take minutes."""
+    text = "run -a -bc 만 원 xii " * 5_000
+    assert not lost_others(text, text.replace("만 원", "ten thousand won"))
+    assert lost_others(text, "a " * 50_000) == {"-a": 1, "-bc": 1, "만 원": 1}
 
 
 def test_a_long_number_takes_linear_time() -> None:

@@ -224,7 +224,8 @@ SUM = re.compile(
 
 def lost_sums(source: str, text: str) -> Counter[str]:
     """The sums of Korean words, such as `만 원`, whose power of ten is not in an English translation."""
-    return Counter({hit[0]: 1 for hit in SUM.finditer(source) if not re.search(_SUMS[hit[1]], text, re.IGNORECASE)})
+    sums = {hit[1]: hit[0] for hit in SUM.finditer(source)}
+    return Counter([name for power, name in sums.items() if not re.search(_SUMS[power], text, re.IGNORECASE)])
 
 
 # Roman numerals of two letters or more, as far as 39, the numbers of chapters, pages and kings.
@@ -246,9 +247,13 @@ OPTION = re.compile(
 )
 
 
+_WRITTEN_OPTION = re.compile(r"-[A-Za-z]{1,3}(?![A-Za-z0-9_])")
+
+
 def lost_options(source: str, text: str) -> Counter[str]:
     """The short options of commands that a translation lacks."""
-    return Counter({option: 1 for option in OPTION.findall(source) if option not in text})
+    present = set(_WRITTEN_OPTION.findall(text))
+    return Counter({option: 1 for option in OPTION.findall(source) if option not in present})
 
 
 _NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
@@ -256,9 +261,8 @@ _NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
 
 def added_halves(source: str, text: str) -> Counter[str]:
     """The half of a day that a translation has made of something else: pH 7.4 is no 오후 7.4."""
-    return Counter(
-        hit[0] for hit in _NO_HOUR.finditer(text) if not re.search("오[전후]|[ap]\\.?m", source, re.IGNORECASE)
-    )
+    halves = _NO_HOUR.findall(text)
+    return Counter() if halves and re.search(r"오[전후]|[ap]\.?m", source, re.IGNORECASE) else Counter(halves)
 
 
 def lost_others(source: str, text: str) -> Counter[str]:

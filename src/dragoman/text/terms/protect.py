@@ -153,11 +153,15 @@ _SUBCOMMANDS = (
     "tag|stash|reset|show|up|down|compose|pods|pip|venv|enable|disable"
 )
 _OPTION = r"-[A-Za-z]{1,3}(?![\w-])|--[a-z][a-z-]{1,40}(?:=[\w./:@%+-]{1,60})?(?![\w-])"
+_NO_PACKAGE = (
+    "a|all|an|and|again|any|as|can|command|fails|for|from|has|if|in|is|it|may|must|on|or|should|that|the|then|to|when|"
+    "which|will|with|would|you|your"
+)
 _SHELL_COMMAND = rf"""
     | (?<![\w./:-]) (?:sudo[ ])? (?:{_TOOLS}) (?:[ ](?:{_SUBCOMMANDS})(?![\w-])){{0,3}}
       (?: [ ](?:{_OPTION}) (?: [ ](?: "[^"\n]{{1,100}}" | '[^'\n]{{1,100}}' | [\w.-]{{0,40}}/[\w./-]{{0,60}}(?<![.,])
         | (?<=-m[ ])(?:pip|venv|pytest|unittest|http\.server)(?:[ ](?:{_SUBCOMMANDS})(?![\w-]))? ) ){{0,2}} ){{1,8}}
-      (?: (?<=install)[ ](?!(?:a|an|and|again|as|command|fails|for|from|if|in|is|it|on|or|the|then|to|when|with)\b)
+      (?: (?<=install)[ ](?!(?:{_NO_PACKAGE})\b)
         [a-z][\w-]{{1,40}} )?
 """
 # Of commands and messages: formats of arguments, addresses of `scp`, patterns and folders of files, long options. Here
