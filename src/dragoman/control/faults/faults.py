@@ -25,6 +25,7 @@ from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
     FOREIGN,
+    OTHERS,
     REPLACEMENT,
     SIGN,
     added_halves,
@@ -38,7 +39,7 @@ from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
 from dragoman.text.words.number_words import LANGUAGES
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
-from dragoman.text.words.reading import without_colours
+from dragoman.text.words.reading import COLOUR, without_colours
 from dragoman.translation import Candidate, Flag, Translation
 
 # A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
@@ -247,9 +248,8 @@ class Requirements:
         """The requirements by the placeholders and numbers that the options name; `patterns` and `literals` are named
         for this source."""
         names = options.placeholders if patterns is None else patterns
-        return cls(
-            normalise(without_colours(source)), names, tuple(map(normalise, literals)), options.numbers, languages
-        )
+        source = without_colours(source) if COLOUR in source else source
+        return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers, languages)
 
     @cached_property
     def placeholders(self) -> list[Placeholder]:
@@ -319,7 +319,8 @@ class Requirements:
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
             differing["extra_signs"] = differing.get("extra_signs", Counter()) + added_halves(source, outside)
-        differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_others(source, outside)
+        if any(pattern.search(source) for pattern in OTHERS):
+            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_others(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):
@@ -364,7 +365,7 @@ def checked(translation: Translation, requirements: Requirements, source: str | 
 
 def _flags(source: str, requirements: Requirements, text: str) -> list[Flag]:
     """What differs between a line as it was given and the text of its translation."""
-    flags = requirements.faults(normalise(without_colours(text))).flags
+    flags = requirements.faults(normalise(without_colours(text) if COLOUR in text else text)).flags
     if flags or source == requirements.source:
         return flags
     written = [name for name in requirements.counts if source.count(name) < requirements.source.count(name)]

@@ -265,10 +265,13 @@ def added_halves(source: str, text: str) -> Counter[str]:
     return Counter() if halves and re.search(r"오[전후]|[ap]\.?m", source, re.IGNORECASE) else Counter(halves)
 
 
+OTHERS = {OPTION: lost_options, ROMAN: other_numerals, SUM: lost_sums}
+
+
 def lost_others(source: str, text: str) -> Counter[str]:
     """What a translation lacks of what has no sign of its own: options, Roman numerals, sums in words."""
     lost = Counter[str]()
-    for pattern, lacks in ((OPTION, lost_options), (ROMAN, other_numerals), (SUM, lost_sums)):
+    for pattern, lacks in OTHERS.items():
         if pattern.search(source):
             lost += lacks(source, text)
     return lost

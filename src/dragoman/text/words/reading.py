@@ -27,6 +27,7 @@ _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
 _STYLED = re.compile("[\U0001d400-\U0001d6a3\U0001d7ce-\U0001d7ff\ufb00-\ufb06]")
 # What colours a terminal; signs that are seen by no reader: of music, of annotations, in place of an object; tags,
 # which make flags of an emoji and nothing of a letter.
+COLOUR = "\x1b"
 TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _UNSEEN_HERE = re.compile(
     "[\ufffc\U0001d173-\U0001d17a]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
@@ -74,7 +75,7 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
 
 def without_colours(text: str) -> str:
     """`text` without what colours a terminal."""
-    return TERMINAL.sub("", text) if "\x1b" in text else text
+    return TERMINAL.sub("", text) if COLOUR in text else text
 
 
 def with_usual_quotes(text: str, known: Callable[[], Container[str]]) -> str:
