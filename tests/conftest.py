@@ -182,6 +182,7 @@ def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
             },
             "tokenizer": {"vocab_size": 285},
             "model": shape,
+            "decode": {"extra_length": 5},  # a model that has learned little writes to the limit
             "train": {
                 "precision": "float32",
                 "batch_tokens": 150,
