@@ -29,10 +29,12 @@ ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspectio
 	tests/training/update/test_threads.py tests/training/test_recipes.py tests/training/update/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
 # Not what is the same at every level: built pages and notebooks with the code of their pages, what a compiler traces,
-# locks, and that the verification refuses an engine which does not do what it is to do, which is the reference itself.
+# locks, what chooses its level itself, and that the verification refuses an engine which does not do what it is to do,
+# which is the reference itself.
 # Nor what differs between levels only if what is repeated here does: a thousand sentences, and a trained model.
 AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -k "not (site or notebook or compiled or trained_into or torchs_compiler or \
-	forgets or only_exactly or another_log_p or thousand or same_with_a_trained_model)" $(ARITHMETIC) -m
+	lesser_processor or forgets or only_exactly or another_log_p or thousand or same_with_a_trained_model)" \
+	$(ARITHMETIC) -m
 # Every combination at one level; at the others the quick ones, in which each model and each option is.
 test-levels: $(VENV)/.installed
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 CT2_FORCE_CPU_ISA=GENERIC \

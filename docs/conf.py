@@ -46,7 +46,7 @@ highlight_language = "text"
 
 
 def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    """Set the language of a page, and keep only that language in the table of contents at its side."""
+    """Set the language of a page, and keep only that language in the contents at its side and in its two neighbours."""
     korean = page.startswith("ko/")
     context["language"] = "ko" if korean else "en"
     # The link of the name at the top.
@@ -60,6 +60,10 @@ def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any],
                 caption.decompose()
             part.decompose()
     context["furo_navigation_tree"] = str(sidebar)
+    for name in ("prev", "next"):
+        neighbour = context.get(name)
+        if neighbour and normpath(join(dirname(page), neighbour["link"])).startswith("ko/") != korean:
+            context[name] = None
 
 
 # What the theme writes, in Korean.
@@ -72,6 +76,9 @@ THEME_WORDS = {
     "Back to top": "맨 위로",
     "On this page": "이 글의 차례",
     "Search": "검색",
+    "Previous": "이전",
+    "Next": "다음",
+    "Home": "처음",
 }
 WRITTEN_BY_THEME = re.compile(f'(?<=[>"])(\\s*)({"|".join(THEME_WORDS)})(?=\\s*[<"])')
 
@@ -120,12 +127,38 @@ def as_restructured_text(app: Sphinx, kind: str, name: str, value: Any, options:
         lines[number] = "".join(part if part[:1] == "`" else re.sub(r"([*|_\\])", r"\\\1", part) for part in parts)
 
 
+THIN = '<mspace width="0.17em"></mspace>'
+# A function without brackets, as in sin iθ, and one behind another factor, have a thin space as in LaTeX.
+BEFORE_ARGUMENT = re.compile(r"(?<=<mo>&ApplyFunction;</mo>)(?!\s*(?:<mrow>\s*)?<mo[^>]*>\()")
+BEFORE_FUNCTION = re.compile(r"(</(?:mi|mn|mrow|msub|msup)>|\)</mo>)(?=\s*<mi>[a-z]{2,}</mi>\s*<mo>&ApplyFunction;)")
+
+
 def mathml(self: Any, node: nodes.Element) -> None:
     """A formula in LaTeX as MathML, which browsers draw without a script."""
     block = isinstance(node, nodes.math_block)
-    formula = tex2mathml(node.astext(), as_block=block)
+    formula = BEFORE_ARGUMENT.sub(THIN, tex2mathml(node.astext(), as_block=block))
+    formula = BEFORE_FUNCTION.sub(rf"\1{THIN}", formula)
     self.body.append(f'<div class="equation">{formula}</div>' if block else formula)
     raise nodes.SkipNode
+
+
+def keep_with_formula(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Hold an opening bracket before a formula, and what follows without a space, on one line with it.
+
+    Browsers break a line on either side of a formula, and a Korean particle would begin the next one.
+    """
+    for formula in [node for node in doctree.findall(nodes.math) if node.parent.get("classes") != ["formula"]]:
+        parent, index = formula.parent, formula.parent.index(formula)
+        before, after = (parent[place] if 0 <= place < len(parent) else None for place in (index - 1, index + 1))
+        opening = re.search(r"[(\[“]?$", before)[0] if isinstance(before, nodes.Text) else ""
+        closing = re.match(r"\S{0,8}(?!\S)|[^\w\s]?", after)[0] if isinstance(after, nodes.Text) else ""
+        if not opening and not closing:
+            continue
+        if closing:
+            parent[index + 1] = nodes.Text(after[len(closing) :])
+        if opening:
+            parent[index - 1] = nodes.Text(before[: -len(opening)])
+        parent[index] = nodes.inline("", opening, formula, nodes.Text(closing), classes=["formula"])
 
 
 def inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -198,6 +231,7 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", add_files)
     app.connect("build-finished", translate_theme)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
+    app.connect("doctree-resolved", keep_with_formula)
     app.connect("doctree-resolved", inline_figures)
     app.connect("doctree-resolved", link_translator)
     app.connect("build-finished", write_translator)

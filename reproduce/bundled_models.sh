@@ -4,21 +4,24 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh both [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh more en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh finish en-ko|ko-en RESULTS
 #   reproduce/bundled_models.sh status
 #
-# `status` says how far each run is. `finish` takes the weights in RESULTS, which reproduce/gpu/bundled_models.py trained on
-# a GPU, instead of training. DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and
-# korean_news/. `both` comes first: what it learns of both languages is where each direction starts (Ding et al. 2021,
-# "Improving Neural Machine Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS
-# (2,000). Runs are in runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
-# src/dragoman/bundled/PAIR.
+# `status` says how far each run is. `finish` takes the weights in RESULTS, which reproduce/gpu/bundled_models.py
+# trained on a GPU, instead of training. `more` trains a direction that has ended for MORE steps (4,000) in which
+# everyday sentences are more frequent, into runs/bundled-PAIR-more. DRAGOMAN_DATA is the folder that contains
+# koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first: what it learns of both languages is where
+# each direction starts (Ding et al. 2021, "Improving Neural Machine Translation by Bidirectional Training"). Its steps
+# are JOINT (60,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when the same
+# command is given again. A finished direction replaces src/dragoman/bundled/PAIR.
 set -euo pipefail
-pair=${1:?both, en-ko, ko-en, finish or status}; shift
-results=
+pair=${1:?both, en-ko, ko-en, more, finish or status}; shift
+results= more=
 [ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
+[ "$pair" = more ] && { more=-more pair=${1:?en-ko or ko-en}; shift; }
 cd "$(dirname "$0")/.."
-runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair
+runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more everyday=()
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 [ "$pair" = status ] && exec "$python" reproduce/bundled_models.py status "$runs"
@@ -34,19 +37,26 @@ if [ "$pair" = both ]; then
     paste -d '\n' "$text/valid.ko" "$text/valid.en" > "$text/valid.target"
     keys=("train.max_steps=${JOINT:-60000}" "project.name=en-ko-both")
 else
-    keys=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.schedule=linear"
-        "train.learning_rate=9e-4" "train.warmup=100" "train.validate_every=500" "train.card_lines=400"
+    keys=("train.schedule=linear" "train.warmup=100" "train.card_lines=400"
         "project.name=$pair" "project.source=$source" "project.target=$target")
+    if [ -n "$more" ]; then
+        everyday=(6)
+        keys+=("train.start_from=$runs/bundled-$pair/model" "train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4"
+            "train.validate_every=1000")
+    else
+        keys+=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.learning_rate=9e-4"
+            "train.validate_every=500")
+    fi
 fi
 if [ -n "$results" ]; then
     "$python" reproduce/gpu/weights.py "$results" "$text" "$pair" "$run" "$@"
 else
     # shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
     $dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
-        "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair")" \
+        "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair" "${everyday[@]}")" \
         "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}"
 fi
 [ "$pair" = both ] && exit
 # shellcheck disable=SC2086
-$dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/bundle" --force
+$dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 1000 -o "$run/bundle" --force
 "$python" reproduce/bundled_models.py finish "$run" "$text" "$source" "$target"

@@ -1,7 +1,7 @@
 """The text of the bundled models: what each model learns from, and what it is measured on.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
-    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both
+    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT]
 
 `write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
 be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
@@ -11,7 +11,8 @@ common with one of theirs. The first validation pairs are from `libreoffice_help
 contains some of them as golden sentences, and of the corpora only this domain may be copied. `tldr` is written for the
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
-`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch.
+`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
+WEIGHT times for `everyday/` if it is there.
 Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
 often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
@@ -273,18 +274,17 @@ def write(data: Path, out: Path) -> None:
         print(f"{len(rows):7,} {domain}, {left_out[domain]:,} left out")
 
 
-def corpora(folder: Path, pair: str) -> str:
+def corpora(folder: Path, pair: str, everyday: float = OWN) -> str:
     """The value of `data.train` for en-ko, ko-en, or both directions as one."""
-    if pair == "both":
-        return f"[{entries(folder, 'en-ko')}, {entries(folder, 'ko-en')}]"
-    return f"[{entries(folder, pair)}]"
+    directions = ("en-ko", "ko-en") if pair == "both" else (pair,)
+    return f"[{', '.join(entries(folder, direction, everyday) for direction in directions)}]"
 
 
-def entries(folder: Path, pair: str) -> str:
+def entries(folder: Path, pair: str, everyday: float) -> str:
     """The corpora of one direction."""
     source, target = pair.split("-")
     found = []
-    for domain, weight in (OPEN | GENERAL | MORE | {EVERYDAY: OWN}).items():
+    for domain, weight in (OPEN | GENERAL | MORE | {EVERYDAY: everyday}).items():
         if weight := INTO.get((domain, target), weight):
             stem = (folder / f"{file_name(domain)}.train").absolute()
             found.append(f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {weight}}}')
@@ -297,5 +297,7 @@ if __name__ == "__main__":
             write(Path(os.environ["DRAGOMAN_DATA"]), Path(out))
         case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair]:
             print(corpora(Path(folder), pair))
+        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight]:
+            print(corpora(Path(folder), pair, float(weight)))
         case _:
             sys.exit(__doc__)

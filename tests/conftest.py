@@ -72,8 +72,9 @@ CHECKED = pytest.StashKey[bool]()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Choose the tests that run with shapes checked."""
     checked: set[tuple[Path, str, str]] = set()
+    packages = {path: path.relative_to(TESTS).parts[0] for path in {item.path for item in items}}
     for item in items:
-        package = item.path.relative_to(TESTS).parts[0]
+        package = packages[item.path]
         function, _, case = item.name.partition("[")
         is_slow = item.get_closest_marker("slow") is not None
         law = (item.path, function, f"slow {case.split('-')[0]}" if is_slow else "quick")
@@ -234,15 +235,17 @@ def no_test_waits_for_a_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def dragoman_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def dragoman_on_path() -> Iterator[None]:
     """Hints name the program as a person can type it; here that is `dragoman`."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        yield
 
 
-@pytest.fixture(autouse=True)
-def models_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="session", autouse=True)
+def models_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Installed models are those that a test installs, and never the user's."""
-    folder = tmp_path_factory.getbasetemp() / "models-home"
-    monkeypatch.setenv("DRAGOMAN_HOME", str(folder))
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DRAGOMAN_HOME", str(tmp_path_factory.getbasetemp() / "models-home"))
+        yield

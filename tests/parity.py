@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from dragoman.config import ModelConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.ctranslate2 import MARGIN, CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
@@ -20,6 +21,9 @@ from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 Engines = tuple[TorchEngine, CTranslate2Engine]
 # Of two translations as good as each other either may be found: the scores of a near-tie.
 NEAR = 1e-4
+# Random weights seldom end a translation. Up to the usual limit, fifty tokens beyond the source, each would be as long
+# as four of these; up to a limit that is near from the start, the search would be another one.
+SHORT: dict[str, Any] = {"extra_length": MARGIN + 3}
 
 
 def draw_sentences(tokenizer: Tokenizer, count: int, longest: int = 12) -> list[list[int]]:

@@ -192,14 +192,13 @@ def test_the_weights_of_students_are_written_every_minute_and_at_the_end(student
 
 
 @pytest.fixture
-def finished(students: Rehearsal, text: Path, tmp_path: Path) -> Callable[[Path], Path]:
+def finished(pack: Any, text: Path, tmp_path: Path) -> Callable[[Path], Path]:
     """The model of a run, made of the students in a folder of results."""
+    import weights
 
     def finish(results: Path) -> Path:
-        run = tmp_path / "run"
-        with python(JOBS / "weights.py", results, text, "en-ko", run, "--card-lines", 0) as process:
-            assert process.wait() == 0
-        return run / "model"
+        weights.write_run(results, text, "en-ko", tmp_path / "run", card_lines=0)
+        return tmp_path / "run/model"
 
     return finish
 

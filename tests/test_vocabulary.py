@@ -90,6 +90,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 GAP = r"""(?:[\s"'`#*_/]|\bf(?="))+"""
 
 
+LETTERS = re.compile("[a-z]+")
+
+
 def forbidden() -> list[tuple[str, str, list[str]]]:
     """(word or phrase, what to write instead, allowed phrases) of each row of `NOT_USED`."""
     rows = [[cell.strip() for cell in f"{row} | | ".split("|")][:3] for row in NOT_USED.strip().splitlines()]
@@ -127,13 +130,14 @@ def without_literals(source: str) -> str:
 
 
 @cache
-def words_of(phrase: str) -> list[str]:
-    return [word for word in phrase.lower().split() if word != "…"]
+def letters_of(phrase: str) -> set[str]:
+    """Runs of letters that a text with the phrase has; of one with a capital, which may be inside of a run, none."""
+    return set(LETTERS.findall(phrase)) if phrase == phrase.lower() else set()
 
 
 def occurrences(phrase: str, wanted: re.Pattern[str], text: str, lowered: str) -> Iterator[int]:
     """Where the phrase is: a string search for its first word is many times as fast as a pattern without case."""
-    first = words_of(phrase)[0]
+    first = phrase.lower().split()[0]
     if len(first) < 3 or len(lowered) != len(text):
         yield from (match.start() for match in wanted.finditer(text))
         return
@@ -164,8 +168,9 @@ def violations(root: Path) -> Iterator[str]:
 def places_in(text: str, rules: list[Rule], name: str) -> Iterator[str]:
     """`file:line: "word": write …` for each forbidden word of a text."""
     lowered = text.lower()
+    present = set(LETTERS.findall(lowered))
     for phrase, wanted, instead, allowed in rules:
-        if not all(word in lowered for word in words_of(phrase)) or (name, phrase) in EXCEPTIONS:
+        if not letters_of(phrase) <= present or (name, phrase) in EXCEPTIONS:
             continue
         clean = text
         for good in allowed:

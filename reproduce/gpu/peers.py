@@ -49,6 +49,8 @@ OURS = "dragoman compiled"
 # What the torch engine is called, by who starts the operations of a step.
 SEARCHES = {"dragoman": "device", "dragoman, by the host": "host"}
 PEERS = ("pytorch", "compiled", "marian", "joeynmt", "eole")
+# The packages of those that are not PyTorch's.
+PACKAGES = {"marian": "transformers", "joeynmt": "joeynmt", "eole": "eole"}
 # Shapes with the target tokens per update, and the seconds that have to be left to begin.
 Plan = tuple[tuple[str, tuple[int, ...], float], ...]
 PLAN: Plan = (("base", (4096, 25_000), 0.0), ("big", (12_500,), 120.0))
@@ -223,7 +225,9 @@ def start_peer(job: jobs.Job, name: str, folder: Path, shape: str) -> System:
 
 
 def started(job: jobs.Job, name: str, command: Sequence[object], folder: Path) -> System:
-    """A system whose process ends with the time of the job."""
+    """A system whose process ends with the time of the job, and at once, without PyTorch, if it is not installed."""
+    if name in PACKAGES and jobs.lacks(PACKAGES[name]):
+        command = [sys.executable, "-c", f"import {PACKAGES[name]}"]
     system = System.start(name, command, folder)
     job.on_time_over(system.process.kill)
     return system

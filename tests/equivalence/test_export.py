@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+import parity
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.config.sections.model import MODEL_PRESETS
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
-from dragoman.engine.ctranslate2 import MARGIN, CTranslate2Engine
+from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError, QualityError
 from dragoman.exporting import verify
@@ -86,9 +87,7 @@ def engines(
     return TorchEngine(model, torch.device("cpu")), exported
 
 
-# Random weights seldom end a translation. Up to the usual limit, fifty tokens beyond the source, each would be as long
-# as four of these; up to a limit that is near from the start, the search would be another one.
-SHORT = DecodeConfig(extra_length=MARGIN + 3)
+SHORT = DecodeConfig(**parity.SHORT)
 
 
 @pytest.mark.slow
@@ -96,14 +95,14 @@ SHORT = DecodeConfig(extra_length=MARGIN + 3)
 def test_every_preset_is_exported_as_it_is(
     name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = tuple({"extra_length": SHORT.extra_length, **rule} for rule in verify.RULES)
+    rules = tuple(parity.SHORT | rule for rule in verify.RULES)
     monkeypatch.setattr(verify, "RULES", rules)
     tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
     # Layers of Post-LN around gates, or with keys of few dimensions, enlarge rounding: grown 1.6 times to more than the
     # 1e-4 that is promised, or than lies between two translations.
     growth = 1.3 if name in ("post-norm of today", "narrow keys") else 1.6
     ours, exported = engines(SHAPES[name], tokenizer, tmp_path, growth)
-    sources = some_sentences(tokenizer, 30)
+    sources = some_sentences(tokenizer, 24, longest=18)
     golden = golden_sentences(tokenizer, ours, SHORT, [line for line, _ in LINES[:12]])
     assert largest_difference(exported, golden) < 1e-4
     verify_float32(ours, exported, SHORT, queries(sources), golden)
@@ -228,7 +227,7 @@ def test_a_thousand_sentences_are_the_same_in_five_batchings_of_an_export(joint:
 
 def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path: Path) -> None:
     engines(PRESETS["small"], joint, tmp_path)
-    sources, exact = some_sentences(joint, 30), DecodeConfig(exact=True)
+    sources, exact = some_sentences(joint, 30), SHORT.model_copy(update={"exact": True})
     folder = tmp_path / "ct2-float32"
     one, two = (
         CTranslate2Engine(folder, joint, "cpu", threads).translate(queries(sources), exact) for threads in (1, 2)

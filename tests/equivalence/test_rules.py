@@ -14,7 +14,7 @@ from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids, Query
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.translator import Translator
-from parity import NEAR, Engines, assert_same, draw_prefixes, draw_sentences
+from parity import NEAR, SHORT, Engines, assert_same, draw_prefixes, draw_sentences
 from stand_ins import queries
 from suites import cases
 
@@ -49,7 +49,7 @@ def obeys(query: Query, found: Hypothesis, options: DecodeConfig) -> bool:
 def test_a_rule_is_obeyed(
     toy_engines: Engines, toy_tokenizer: Tokenizer, rule: str, beam: int, prefixed: bool, engine: int
 ) -> None:
-    sources, options = draw_sentences(toy_tokenizer, 10), DecodeConfig(beam=beam, n_best=beam, **RULES[rule])
+    sources, options = draw_sentences(toy_tokenizer, 10), DecodeConfig(beam=beam, n_best=beam, **SHORT | RULES[rule])
     asked = queries(sources, draw_prefixes(toy_tokenizer, 10) if prefixed else None)
     for query, hypotheses in zip(asked, toy_engines[engine].translate(asked, options), strict=True):
         assert 1 <= len(hypotheses) <= beam
@@ -64,7 +64,7 @@ def test_a_rule_is_obeyed(
 @pytest.mark.parametrize("rule", RULES)
 def test_a_sentence_is_the_same_in_any_batch(toy_engines: Engines, toy_tokenizer: Tokenizer, rule: str) -> None:
     asked = queries(draw_sentences(toy_tokenizer, 24), draw_prefixes(toy_tokenizer, 24))
-    options = DecodeConfig(n_best=2, **RULES[rule])
+    options = DecodeConfig(n_best=2, **SHORT | RULES[rule])
     alone = [toy_engines[1].translate([query], options)[0] for query in asked]
     assert_same(toy_engines[1].translate(asked, options), alone)
     shuffled = random.Random(3).sample(range(24), 24)
@@ -98,7 +98,7 @@ def directly(engines: Engines, tokenizer: Tokenizer, query: Query, options: Deco
 def test_under_rules_the_best_is_that_of_ctranslate2_called_directly(
     toy_engines: Engines, toy_tokenizer: Tokenizer, rule: str
 ) -> None:
-    asked, options = queries(draw_sentences(toy_tokenizer, 12)), DecodeConfig(**RULES[rule])
+    asked, options = queries(draw_sentences(toy_tokenizer, 12)), DecodeConfig(**SHORT | RULES[rule])
     for query, [best] in zip(asked, toy_engines[1].translate(asked, options), strict=True):
         limit = options.limit(len(query.source))
         longer = directly(toy_engines, toy_tokenizer, query, options, limit + 1)

@@ -121,7 +121,7 @@ def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
     indirect=["model"],
 )
 def test_a_sentence_translates_the_same_in_any_batch(model: EncoderDecoder, sentences: Draw, beam: int) -> None:
-    sources = sentences([1, 9, 3, 3, 5, 12, 2, 7, 7, 1, 4])
+    sources = sentences([1, 9, 3, 3, 12, 2, 7])
     options = DecodeConfig(beam=beam, n_best=beam, extra_length=6)
     engine = TorchEngine(model, CPU)
     alone = [engine.translate(queries([source]), options)[0] for source in sources]

@@ -32,25 +32,25 @@ def pair(rng: random.Random) -> Pair:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, rng = tmp_path_factory.mktemp("symbols"), random.Random(1)
-    for name, count in (("train", 2000), ("valid", 40)):
+    for name, count in (("train", 2000), ("some", 800), ("valid", 40)):
         lines = [pair(rng) for _ in range(count)]
         (folder / f"{name}.tsv").write_text("".join(f"{one.source}\t{one.target}\n" for one in lines), encoding="utf-8")
     return folder
 
 
-def run(project: Path, name: str, **data: object) -> RunConfig:
+def run(project: Path, name: str, steps: int, **data: object) -> RunConfig:
     tree = {
         "project": {"name": name, "source": "en", "target": "ko"},
-        "data": {"train": ["train.tsv"], "valid": "valid.tsv", **data},
+        "data": {"valid": "valid.tsv", **data},
         "model": {"layers": 2, "d_model": 64, "d_ff": 128, "heads": 4, "dropout": 0.0},
         "train": {
             "output": name,
             "precision": "float32",
             "batch_tokens": 1500,
-            "learning_rate": 3e-3,
-            "warmup": 60,
-            "max_steps": 360,
-            "validate_every": 120,
+            "learning_rate": 5e-3,
+            "warmup": 30,
+            "max_steps": steps,
+            "validate_every": steps,
             "card_lines": 0,
         },
     }
@@ -59,7 +59,7 @@ def run(project: Path, name: str, **data: object) -> RunConfig:
 
 @pytest.fixture(scope="module")
 def model(project: Path) -> Path:
-    return train(run(project, "own", protect=True)).model_path
+    return train(run(project, "own", 200, train=["train.tsv"], protect=True)).model_path
 
 
 LINES = {
@@ -98,7 +98,7 @@ def test_exports_shortlists_scores_and_looks_agree(project: Path, model: Path) -
 
 
 def test_a_student_has_the_symbols_of_its_teacher(project: Path, model: Path) -> None:
-    student = distill(model, run(project, "student")).model_path
+    student = distill(model, run(project, "student", 120, train=["some.tsv"])).model_path
     text = (project / "student/distilled.tsv").read_text(encoding="utf-8")
     assert "⟦" not in text
     assert "{x3}" in text

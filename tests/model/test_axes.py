@@ -15,7 +15,10 @@ LEGEND = set(re.findall(r"(?:^|\s{3,})([A-Z]{1,2})\s{2,}\S", DOC.partition("Axes
 
 def shapes(path: Path) -> Iterator[str]:
     """The strings of `Float[Tensor, "…"]` and the like."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if "[Tensor," not in text:  # most modules have none: parsing them all would take seconds
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and node.slice.elts:
             array, *shape = node.slice.elts
             written = shape[0].value if shape and isinstance(shape[0], ast.Constant) else None

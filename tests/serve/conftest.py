@@ -6,14 +6,25 @@ All with `decode.exact`: in int8 a near tie may fall differently with other sent
 """
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dragoman.translator import Translator
 from live_server import server_fixtures
 
 service, url, client = server_fixtures("session")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    """Not for each client: that is half of what a request costs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -56,9 +56,9 @@ def asked(service: Any, method: str, path: str, headers: dict[str, str], **optio
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[f"{method} {path}" for method, path, _ in WRITES])
-@pytest.mark.parametrize(
-    ("origin", "site"),
-    [
+def test_a_page_of_another_origin_writes_nothing(service, client, method, path, body):
+    before = service.corrections.owned("127.0.0.1")[0]
+    for origin, site in (
         ("http://evil.example:9250", "cross-site"),
         ("http://evil.example", None),
         ("http://127.0.0.1:1", "same-site"),
@@ -66,14 +66,11 @@ def asked(service: Any, method: str, path: str, headers: dict[str, str], **optio
         ("null", "cross-site"),
         ("null", None),
         (None, "cross-site"),
-    ],
-)
-def test_a_page_of_another_origin_writes_nothing(service, client, method, path, body, origin, site):
-    before = service.corrections.owned("127.0.0.1")[0]
-    answer = client.request(method, path, headers=of_page(origin, site), **body)
-    assert answer.status_code == 403, answer.text
-    assert "--allow-origin" in answer.text
-    assert not any(name.startswith("access-control") for name in answer.headers)
+    ):
+        answer = client.request(method, path, headers=of_page(origin, site), **body)
+        assert answer.status_code == 403, (origin, site, answer.text)
+        assert "--allow-origin" in answer.text
+        assert not any(name.startswith("access-control") for name in answer.headers)
     assert service.corrections.owned("127.0.0.1")[0] == before
     assert client.get("/v1/documents").json() == {"documents": []}
     assert client.get("/v1/glossaries").json() == {"glossaries": []}

@@ -33,6 +33,14 @@ CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：�
 # A cut within a word moves by at most this many characters to keep a letter and its combining marks together.
 CLUSTER = 32
 
+# Abbreviations at which sentencex divides, before a name and before a small letter; any language has some of a letter.
+_TITLES = {"fr": frozenset(["M", "MM", "Mme", "Mlle", "Mmes", "Mgr", "Me", "Pr"])}
+_SHORTENED = {
+    "en": frozenset(["approx", "esp", "incl"]), "nl": frozenset(["bijv", "bv"]), "it": frozenset(["es"]),
+    "pl": frozenset(["np", "in", "tzw", "tj"]), "pt": frozenset(["ex"]), "es": frozenset(["ej"]),
+    "fr": frozenset(["ex", "env", "suiv"]),
+}  # fmt: skip
+
 Count = Callable[[str], int]
 
 
@@ -63,7 +71,7 @@ def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text, each with the space after it: by sentencex, with quotations and numbers rejoined."""
     groups: list[list[str]] = []
     for part in sentencex.segment(primary_language(language), text):
-        if groups and _continues(groups[-1][-1], part):
+        if groups and (_continues(groups[-1][-1], part) or _is_abbreviated(groups[-1][-1], part, language)):
             groups[-1].append(part)
         else:
             groups.append([part])
@@ -94,6 +102,20 @@ def _continues(before: str, after: str) -> bool:
         return end[-1] in CLOSING_QUOTES and bool(QUOTATIVE.match(after))
     # A letter right after a quotation (`"가자!"라고`, `「行こう！」と`, `“走吧！”然后`) or a stop (`file.BAK`).
     return after[0].isalnum() and end[-1] in CLOSING_QUOTES + ".!?"
+
+
+def _is_abbreviated(before: str, after: str, language: str) -> bool:
+    """Whether sentencex split behind an abbreviation: `c. à d.`, `J.-C.`, `т. е. яблоки`, `M. Dupont`."""
+    if not before.rstrip(" ").endswith("."):
+        return False
+    if before[-1] == "." and after[0] == "-":
+        return True
+    word = before.rstrip(" ").rpartition(" ")[2].rstrip(".").lstrip("(\"'«“‘[-")
+    tag = primary_language(language)
+    if word in _TITLES.get(tag, ()):
+        return True
+    is_short = all(len(part) == 1 and part.isalpha() for part in re.split("[.-]", word))
+    return after[0].islower() and (is_short or word.casefold() in _SHORTENED.get(tag, ()))
 
 
 def _has_letters(text: str) -> bool:

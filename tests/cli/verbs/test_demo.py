@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dragoman.workflows import demo as demo_module
+from suites import covering
 
 
 @pytest.fixture
@@ -21,8 +22,13 @@ def trained_on(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     return minutes
 
 
-@pytest.mark.parametrize("name", ["run.toml", "data/train.tsv", "data/valid.tsv", "data/test.tsv"])
-@pytest.mark.parametrize("content", [b"my work\n", b"", b"\xff"], ids=["text", "empty", "bytes"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    covering(
+        ["run.toml", "data/train.tsv", "data/valid.tsv", "data/test.tsv"],
+        {"text": b"my work\n", "empty": b"", "bytes": b"\xff"},
+    ),
+)
 def test_files_that_no_demo_wrote_are_kept_and_the_folder_is_refused(
     dragoman: Any, tmp_path: Path, trained_on: list[float | None], contents: Any, name: str, content: bytes
 ) -> None:

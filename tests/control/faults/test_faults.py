@@ -85,6 +85,8 @@ def has(items: list[int], block: list[int]) -> bool:
         ("나는 오늘 학교에 가지 않았다.", "나는 오늘 학교에 가지 않았다."),
         ("我昨天没有去学校因为我生病了。", "我昨天没有去学校因为我生病了。"),
         ("Der Hund sieht heute einen kleinen Vogel", "Der Hund sieht heute einen kleinen Vogel"),
+        ("Hello {name}!", "Hello {name}!"),
+        ("Good morning, X1.", "Good morning, X1."),
         ("मैं आज स्कूल नहीं गया क्योंकि बीमार था", "मैं आज स्कूल नहीं गया क्योंकि बीमार था"),
     ],
 )
@@ -101,6 +103,9 @@ def test_a_source_repeated_as_its_translation_is_a_copy(source: str, translation
         ("3.14 2,000 15:30 2026-01-01 17", "3.14 2,000 15:30 2026-01-01 17"),
         ("https://example.org/a/long/path?of=words me@example.org a.txt /usr/bin", "https://example.org/a/long/path"),
         ("pip install dragoman", "pip install dragoman"),
+        ("Yahoo!", "Yahoo!"),
+        ("Acme Inc.", "Acme Inc."),
+        ("Contoso {version}", "Contoso {version}"),
         ("김민수, 박지훈, 이소라", "김민수, 박지훈, 이소라"),
         ("北京市海淀区", "北京市海淀区"),
         ("나는 오늘 학교에 가지 않았다.", "I did not go to school today."),

@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import Faults, Requirements
-from dragoman.control.faults.signs import differing_words, lost_measures
+from dragoman.control.faults.signs import OPTION, differing_words, lost_measures, lost_others
 
 EN_KO, KO_EN = ("en", "ko"), ("ko", "en")
 
@@ -59,6 +59,8 @@ def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
         ("It starts at 10 a.m.", "10:00에 시작한다."),
         ("At 30 am I too old?", "서른 살이면 너무 늦었나요?"),
         ("Open from nine to six.", "오전 9시부터 오후 6시까지 엽니다."),
+        ("Henry VIII and part II", "헨리 8세와 2부"),
+        ("It starts at 19:30, or 14:00.", "오후 7시 30분이나 오후 2시에 시작합니다."),
         ("I read 「The Little Prince」.", "*어린 왕자*를 읽었다."),
         ("「Go.」 and 「Stop!」", "'가.'와 '멈춰!'"),
     ],
@@ -93,6 +95,14 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("Add 30 g of sugar.", "설탕 30 숟가락을 넣으세요.", "sign", "lacks g"),
         ("It costs R$30.", "가격은 30달러입니다.", "sign", "lacks R$"),
         ("It costs 20 CHF.", "가격은 20입니다.", "sign", "lacks CHF"),
+        ("The budget is CHF 2.5 million.", "예산은 250만 달러입니다.", "sign", "lacks CHF"),
+        ('A 32" screen is big.', "화면 32개가 크다.", "sign", 'lacks "'),
+        ("Rates rose by 2 percentage points.", "비율이 2퍼센트 늘었다.", "sign", "percentage points"),
+        ("Pass -v to it.", "그것에 전달하세요.", "sign", "lacks -v"),
+        ("Chapter IV, page xii", "챕터 IV, 페이지 xi", "sign", "lacks xii"),
+        ("He owes me 20 quid.", "그는 나에게 오징어 20마리를 빚졌다.", "sign", "quid"),
+        ("It costs 20 dollars.", "가격은 20원입니다.", "sign", "dollars"),
+        ("The water has pH 7.4 here.", "여기 물은 오후 7.4입니다.", "sign", "adds 오후 7.4"),
         ("A footnote* here", "여기 각주", "sign", "*"),
         ("The value is +5 today.", "오늘 값은 5입니다.", "sign", "+"),
         ("Do not delete the file.", "파일을 삭제하세요.", "negation", "lacks"),
@@ -132,6 +142,14 @@ def test_two_negations_are_not_one() -> None:
         ("The shop opens at 18 h.", "가게는 18시에 연다."),
         ("Take Exit 12 W.", "12번 출구로 나가세요."),
         ("TRY 3 NEW FLAVORS", "3개의 새로운 맛을 시도하세요"),
+        ("The budget is CHF 2.5 million.", "예산은 250만 프랑입니다."),
+        ('A 32" screen and a 20" one', "32인치 화면과 20인치 화면"),
+        ('He said "I am 32".', "그는 32라고 했다."),
+        ("금리가 0.25%포인트 올랐다.", "Interest rates rose by 0.25 percentage points."),
+        ("5평짜리 방의 5평균", "The average of a 5 pyeong room"),
+        ("It costs 9 euros and 100 yen, or 5 bucks.", "9유로와 100엔, 아니면 5달러이다."),
+        ("5,000원이고 100위안은", "5,000 won and ¥100"),
+        ("3원 색과 20엔진", "3 primary colours and 20 engines"),
         ("It costs CHF 20.", "가격은 20 스위스 프랑이다."),
         ("It costs 500 THB.", "가격은 500밧이다."),
     ],
@@ -140,9 +158,42 @@ def test_units_and_currencies_under_another_name_are_there(source: str, target: 
     assert not lost_measures(source, target)
 
 
+def test_a_measure_that_has_another_name_in_the_translation_is_missed() -> None:
+    assert lost_measures("5평짜리 방이다.", "It is a 5-day room.") == {"평": 1}
+    assert lost_measures("금리가 0.25%p 올랐다.", "Rates rose by 0.25 percent.") == {"%p": 1}
+
+
+@pytest.mark.parametrize("text", ["-Yes. -No.", "-I know. -A what?", "-ok. -no.", "Stop! -no", "well-known -- and"])
+def test_what_a_speaker_says_is_no_option(text: str) -> None:
+    assert not OPTION.search(text)
+    assert OPTION.findall("-v를 쓰고 (-D), -la and -X") == ["-v", "-D", "-la", "-X"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lost"),
+    [
+        ("만 원짜리 지폐를 주웠다.", "I found a ten-won bill.", ["만 원"]),
+        ("천 원만 빌려줘.", "Lend me ten thousand won.", ["천 원"]),
+        ("만 원만 빌려줘.", "Lend me 10,000 won.", []),
+        ("백만 달러를 벌었다.", "He earned a million dollars.", []),
+        ("게임이 만원입니다.", "The game is full.", []),
+        ("오만 원을 냈다.", "I paid fifty thousand won.", []),
+    ],
+)
+def test_a_round_sum_in_words_keeps_its_power_of_ten(source: str, target: str, lost: list[str]) -> None:
+    assert list(faults(source, target, KO_EN).missing_signs) == lost
+
+
 def test_many_units_take_linear_time() -> None:
     """40,000 of them in a text of 20,000 numbers: were each looked for, this would take minutes."""
     assert lost_measures("5 s CHF 5 " * 20_000, "5 " * 20_000) == {"s": 1, "CHF": 1}
+
+
+def test_many_options_sums_and_numerals_take_linear_time() -> None:
+    """5,000 of each: were each looked for in the other text, this would take minutes."""
+    text = "run -a -bc 만 원 xii " * 5_000
+    assert not lost_others(text, text.replace("만 원", "ten thousand won"))
+    assert lost_others(text, "a " * 50_000) == {"-a": 1, "-bc": 1, "만 원": 1}
 
 
 def test_a_long_number_takes_linear_time() -> None:

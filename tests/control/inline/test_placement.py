@@ -57,6 +57,10 @@ def place(source: str, target: str, links: str) -> str:
         ("one<b> two</b> three", "drei zwei eins", "0-2 1-1 2-0", "drei <b>zwei</b> eins"),
         # without spaces
         ("<b>two</b> one", "一二", "0-1 1-0", "一<b>二</b>"),
+        # never around a particle alone
+        ("<b>press</b> Enter", "Enter를 누르세요", "0-1 1-0", "Enter를 <b>누르세요</b>"),
+        ("<b>press</b> Enter", "Enter을(를) 누르세요", "0-3 1-0", "Enter을(를) <b>누르세요</b>"),
+        ("<b>this</b> day", "이 날", "0-0 1-1", "<b>이</b> 날"),
         # never around signs alone: the nearest word is free
         ("<b>open it</b>, then <i>save</i> it", "eins, zwei drei", "0-0 4-1", "<b>eins</b>, <i>zwei</i> drei"),
         # nothing comes from the span: it still encloses something

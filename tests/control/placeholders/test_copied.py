@@ -71,6 +71,8 @@ def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Token
         ("12) open the file", ["open the file"]),
         ("a) open the file", ["open the file"]),
         ("• open the file", ["open the file"]),
+        ("※ open the file", ["open the file"]),
+        ("① open the file", ["open the file"]),
         ("— open the file", ["open the file"]),
         ("✓ open the file 🎉", ["open the file"]),
         (f"open {CHECKSUM} please", ["open X1 please"]),
@@ -91,6 +93,13 @@ def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Token
         ("B. open the file", ["B. open the file"]),
         ("copy kim@host:/var/www to images/*.{png,jpg} please", ["copy X1 to X2 please"]),
         ("open C:\\Users\\New Folder\\notes.txt please", ["open X1 please"]),
+        ("open :count and :name please", ["open X1 and X2 please"]),
+        ("open :smile: and std::vector please", ["open X1 and X2 please"]),
+        ("it costs: open the file :D", ["it costs: open the file :D"]),
+        ('open git commit -m "a b" please', ["open X1 please"]),
+        ("open {n, plural, one {a file} other {# files}} please", ["open X1 please"]),
+        ("open \U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f please", ["open X1 please"]),
+        ("\x1b[1;31mopen the file\x1b[0m", ["open the file"]),
         ("open ###T01### and __SLOT_1__ please", ["open X1 and X2 please"]),
         ("it costs $5 please", ["it costs $5 please"]),
         ("open 500, 792, 466, 698 please", ["open X1 please"]),
@@ -113,6 +122,18 @@ def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
     assert (translation.source, translation.text, kinds(translation)) == (line, line, set())
 
 
+def test_colours_within_a_line_are_left_out_with_a_warning(tokenizer: Tokenizer) -> None:
+    translation = echo(tokenizer).translate("\x1b[1;31mopen\x1b[0m the file")
+    assert (translation.text, kinds(translation)) == ("open the file", {"sign"})
+
+
+@pytest.mark.parametrize("line", ["{n, plural, one {a file} other {# files}} open", "{n, select, a {b} other {c}}"])
+def test_a_message_that_is_no_file_is_copied_and_named(tokenizer: Tokenizer, line: str) -> None:
+    translation = echo(tokenizer, "ko").translate(line)
+    assert translation.text == line
+    assert any("ICU" in flag.text for flag in translation.warnings)
+
+
 @pytest.mark.parametrize(
     ("line", "read"),
     [
@@ -123,8 +144,8 @@ def test_the_model_sees_neither_what_is_around_a_text_nor_what_it_cannot_write(
         ("open &lt;the&gt; file", "open &lt;the&gt; file"),
         ("<b>open</b> &amp; save", "<b>open</b> &amp; save"),
         ("open the file。", "open the file."),
+        ("open the file(s) and print(s)", "open the files and print(s)"),
         ("𝐨𝐩𝐞𝐧 𝘁𝗵𝗲 ﬁle", "open the file"),
-        ("open \x1b[1;31mthe\x1b[0m file", "open the file"),
         ("open\u2800the f\U000e0041ile\ufffc", "open the file"),
     ],
 )

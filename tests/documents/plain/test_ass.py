@@ -20,7 +20,7 @@ def test_dialogue_is_text_and_the_rest_stays() -> None:
         ("line 13", "This sentence, which is long, goes over two events."),
         ("line 15", "- Who?\n- The cat!"),
     ]
-    assert [code.kind for code in units[0].source.codes] == ["alone", "alone"]
+    assert [code.kind for code in units[0].source.codes] == ["open", "close"]
     assert hold_identity(SAMPLE) == 3
     check_laws(SAMPLE)
     new = translated(SAMPLE, [None, "이 긴 문장은 두 사건에 걸쳐 있다.", "- 누구?\n- {고양이}!"])
@@ -62,3 +62,27 @@ def test_a_truncated_line_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.ass"
     path.write_bytes(SAMPLE.read_bytes() + b"Dialogue: 0,0:00:0")
     assert hold_identity(path) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("a {\\b1}b {\\i1}c{\\i0} d{\\b0} e", ["open", "open", "close", "close"]),
+        ("a {\\i1}b c", ["alone"]),
+        ("a {\\i1}b {\\b1}c{\\i0} d{\\b0} e", ["alone"] * 4),
+        ("a {\\i0}b {\\pos(1,2)}c", ["alone", "alone"]),
+    ],
+)
+def test_a_style_that_begins_and_ends_is_a_span(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    path = tmp_path / "a.ass"
+    path.write_text(f"[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{text}\n")
+    [unit] = opened(path)[1]
+    assert [code.kind for code in unit.source.codes] == kinds
+
+
+def test_speakers_have_lines_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.ass"
+    path.write_text("[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,-Yes.\\N-No.\n")
+    document, units = opened(path)
+    assert [unit.source.text for unit in units] == ["-Yes.\n-No."]
+    assert "-예.\\N-아니요." in written(document, [InlineText("-예.\n-아니요.")]).decode()

@@ -128,13 +128,11 @@ def test_a_pair_is_asked_for(folder: Path, tmp_path: Path) -> None:
         read(folder, tmp_path, pair=None)
 
 
-@pytest.mark.parametrize("at", range(0, 400, 7))
-def test_no_changed_header_reaches_ctranslate2_unnoticed(at: int, folder: Path, tmp_path: Path) -> None:
+def test_no_changed_header_reaches_ctranslate2_unnoticed(folder: Path, tmp_path: Path) -> None:
     """A byte of the headers changed: refused, or the file still adds up."""
-    damaged = copy_folder(folder, tmp_path / "damaged")
-    content = bytearray((damaged / "model.bin").read_bytes())
-    content[at] ^= 0x5A
-    (damaged / "model.bin").write_bytes(content)
-    with suppress(ModelError):
-        model = read_model_bin(damaged / "model.bin")
-        assert max(one.offset for one in model.variables.values()) <= len(content)
+    damaged, content = tmp_path / "model.bin", (folder / "model.bin").read_bytes()
+    for at in range(0, 400, 7):
+        damaged.write_bytes(content[:at] + bytes([content[at] ^ 0x5A]) + content[at + 1 :])
+        with suppress(ModelError):
+            model = read_model_bin(damaged)
+            assert max(variable.offset for variable in model.variables.values()) <= len(content), at

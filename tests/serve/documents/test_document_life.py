@@ -205,8 +205,10 @@ def test_the_process_that_reads_a_pdf_ends_with_its_document_and_with_the_servic
     )
 
     def runs(pid: str) -> bool:
-        status = Path(f"/proc/{pid}/stat")
-        return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:  # also if it ends while it is read
+            return False
 
     def pids() -> list[str]:
         return path.read_text().splitlines() if path.exists() else []

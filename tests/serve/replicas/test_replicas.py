@@ -134,10 +134,11 @@ def test_one_state_behind_two_processes(service, expected):
 @needs_proc
 def test_a_killed_process_gives_no_wrong_answer_and_is_replaced(service, expected):
     service.wait_for(lambda: service.translate(TEXTS[0]).status_code == 200 and len(service.answered()) == 2)
-    before, answers, enough = set(service.replicas), list[tuple[str, httpx.Response | None]](), threading.Event()
+    before, answers = set(service.replicas), list[tuple[str, httpx.Response | None]]()
+    calm, enough = threading.Event(), threading.Event()
 
     def ask(number: int) -> None:
-        while not enough.is_set():
+        while not enough.wait(0.2 if calm.is_set() else 0):
             text, number = TEXTS[number % len(TEXTS)], number + 1
             try:
                 answers.append((text, service.translate(text)))
@@ -151,6 +152,7 @@ def test_a_killed_process_gives_no_wrong_answer_and_is_replaced(service, expecte
     os.kill(min(before), signal.SIGKILL)
     after = len(answers)
     service.wait_for(lambda: len(answers) > after + 40)
+    calm.set()  # a process that starts needs the processor
     service.wait_for(lambda: len(service.replicas) == 2 and set(service.replicas) != before)
     service.wait_for(lambda: len(service.answered()) == 2)  # the new one answers too
     enough.set()

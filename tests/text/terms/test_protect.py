@@ -1,7 +1,7 @@
 """Placeholders: what every pattern finds, what it leaves alone, and that none takes more than linear time."""
 
 import time
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -32,19 +32,25 @@ FOUND = {
              "C:\\Program Files (x86)\\App\\My Report.docx", "/Users/me/My Documents/a.txt", "README.md",
              "src/main.py", "\\\\server\\share"],
     "code": ["`x + y`", "``a b``"],
-    "emoji": ["👍🏽", "☕", "🇰🇷", "👨‍👩‍👧", "1️⃣"],
+    "emoji": ["👍🏽", "☕", "🇰🇷", "👨‍👩‍👧", "1️⃣",
+              "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"],
     "number": ["-1,234.5", "10GB", "25°C", "50%"],
     "date": ["2026-11-23", "2026-11-23T10:00:00Z", "23.11.2026", "3/5/26"],
     "time": ["00:00:06,174", "12:30:05", "1:02:03.5"],
     "phone": ["(02) 1234-5678", "+82-2-1234-5678", "+82 10 1234 5678", "+1 (415) 555-2671", "010-1234-5678",
-              "1-800-555-0199", "1588-1234", "555-0199", "978-3-16-148410-0", "900101-1234567", "4111 1111 1111 1111"],
+              "1-800-555-0199", "1588-1234", "555-0199", "978-3-16-148410-0", "900101-1234567", "4111 1111 1111 1111",
+              "12가 3456", "123하4567"],
     "identifier": ["123e4567-e89b-12d3-a456-426614174000", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "COVID-19",
                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgN", "v2.3.1", "1.2.3", "MP3", "H2O", "F-16",
                    "UTF-8", "x86_64", "CVE-2024-12345", "SN-48291-A", "00:1B:44:11:3A:B7", "aa:bb:cc:dd:ee:ff",
                    "192.168.0.1", "10.0.0.0/24", "2001:db8::1", "sha256:9f86d081", "retries=5", "C++17", "QUJD+y8x=="],
     "marker": ["##T01##", "####T01####", "__PLACEHOLDER_1__", "@@1@@", "[[T1]]", "<<T1>>", "[NAME1]", "#T1#",
                "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs/a.txt", "images/*.{png,jpg}", "--dry-run",
-               "--width=50", "%APPDATA%\\Code\\User"],
+               "--width=50", "%APPDATA%\\Code\\User", ":count", ":total_count", ":smile:", ":+1:", "std::vector",
+               "_____", "x ≥ 5", "MyClass::method", "{n, plural, one {# file} other {{n} files}}",
+               "{g, select, male {He} other {{n, plural, one {x} other {y {z}}}}}", 'git commit -m "fix typo"',
+               "ls -la", "sudo apt-get install -y", "docker run --rm -it", "rm -rf build/a",
+               "python -m pip install requests"],
 }  # fmt: skip
 
 TEXT = [
@@ -67,18 +73,19 @@ TEXT = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "placeholder"), [(name, one) for name, ones in FOUND.items() for one in ones])
-def test_each_pattern_finds_its_placeholders_inside_of_a_sentence(pattern: str, placeholder: str) -> None:
-    for before, after in (("See ", " now."), ("", ""), ("(", ")."), ("", "을 보세요")):
-        found = find_placeholders(before + placeholder + after, [pattern])
-        assert [(one.begin, one.end, one.text) for one in found] == [
-            (len(before), len(before) + len(placeholder), placeholder)
-        ]
+@pytest.mark.parametrize("pattern", FOUND)
+def test_each_pattern_finds_its_placeholders_inside_of_a_sentence(pattern: str) -> None:
+    for placeholder, (before, after) in product(
+        FOUND[pattern], [("See ", " now."), ("", ""), ("(", ")."), ("", "을 보세요")]
+    ):
+        text = before + placeholder + after
+        spans = [(span.begin, span.end, span.text) for span in find_placeholders(text, [pattern])]
+        assert spans == [(len(before), len(before) + len(placeholder), placeholder)], text
 
 
 def test_a_placeholder_in_a_text_is_found_by_default_unless_only_its_format_can_know() -> None:
     assert {name for name in PATTERNS if find_placeholders(FOUND.get(name, ["_F"])[0])} == set(PATTERNS) - {
-        "laravel", "accelerator", "number",
+        "accelerator", "number",
     }  # fmt: skip
 
 
@@ -92,6 +99,21 @@ def test_plain_text_has_no_placeholders(text: str) -> None:
 )
 def test_dashes_stars_and_slashes_of_prose_are_no_commands(text: str) -> None:
     assert find_placeholders(text, ("marker",)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The ratio is 3:2 at 12:30.", "note:this is important", "I am happy :D and you :p :-)", "The answer is:yes",
+     'He said :"no".', "Name :this, or :John", "시간:오후 3시", "at 5 :thirty", "a tar -like substance",
+     "git and pass it", "Use git -", "C:: and ::", "{count, number of files}"],
+)  # fmt: skip
+def test_colons_of_prose_and_words_that_are_tools_too_are_none(text: str) -> None:
+    assert find_placeholders(text, ("marker",)) == []
+
+
+@pytest.mark.parametrize("text", ["12월 2024년", "10만 1234명", "15도 1000", "12고 2024년에", "3조 5000억"])
+def test_a_number_with_its_noun_is_no_number_plate(text: str) -> None:
+    assert find_placeholders(text, ("phone",)) == []
 
 
 def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() -> None:
@@ -131,13 +153,13 @@ def test_an_unknown_pattern_is_refused() -> None:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_takes_more_than_linear_time(name: str) -> None:
-    """100 kB of what its placeholders begin with: quadratic time would be minutes."""
+    """50 kB of what its placeholders begin with: quadratic time would be a minute."""
     ones = FOUND.get(name, ["_F"])
     started = time.process_time()
-    for text in {one[0] * 100_000 for one in ones}:
+    for text in {one[0] * 50_000 for one in ones}:
         find_placeholders(text, [name])
     for one in ones:
-        for text in (one * (10_000 // len(one)), one[:2] * 5_000, one[:-1] + "a" * 10_000, one[:2] + " " * 10_000):
+        for text in (one * (5_000 // len(one)), one[:2] * 2_500, one[:-1] + "a" * 5_000, one[:2] + " " * 5_000):
             find_placeholders(text, [name])
     assert time.process_time() - started < 5
 

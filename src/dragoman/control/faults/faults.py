@@ -25,17 +25,21 @@ from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
     FOREIGN,
+    OTHERS,
     REPLACEMENT,
     SIGN,
+    added_halves,
     differing_signs,
     differing_words,
     lost_measures,
+    lost_others,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
 from dragoman.text.words.number_words import LANGUAGES
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
+from dragoman.text.words.reading import COLOUR, without_colours
 from dragoman.translation import Candidate, Flag, Translation
 
 # A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
@@ -50,6 +54,10 @@ PLAIN_WORDS, PLAIN_LETTERS, COPIED_SHARE = 3, 12, 0.9
 # Characters within a word that make it an address, a path or a formula; and what is around a word.
 CODE = re.compile(r"[\d_/\\@.:=<>#]")
 _AROUND = re.compile(r"^\W+|\W+$")
+# A short sentence that is called out or asked; with a placeholder, or the name in its place, that ends in any way.
+_CALLED = re.compile(
+    r"[A-Z]?[a-z]{2,20},? .{1,60}[!?]|[A-Z]?[a-z]{2,20},? (?:.{0,40} )?(?:X\d{1,3}|\W{0,2}\{.{1,40})[.!?]"
+)
 
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),
@@ -106,6 +114,8 @@ def is_copy(source: str, translation: str) -> bool:
     letters do not count.
     """
     plain = plain_words(source)
+    if _CALLED.fullmatch(source) and folded(source) == folded(translation):
+        return True
     if len(plain) <= PLAIN_WORDS and sum(unspaced(letter) for word in plain for letter in word) <= PLAIN_LETTERS:
         return False
     if folded(source) == folded(translation):
@@ -238,6 +248,7 @@ class Requirements:
         """The requirements by the placeholders and numbers that the options name; `patterns` and `literals` are named
         for this source."""
         names = options.placeholders if patterns is None else patterns
+        source = without_colours(source) if COLOUR in source else source
         return cls(normalise(source), names, tuple(map(normalise, literals)), options.numbers, languages)
 
     @cached_property
@@ -307,6 +318,9 @@ class Requirements:
             differing["missing_signs"], differing["extra_signs"] = differing_signs(source, outside)
         if HAS_DIGIT(source) or HAS_DIGIT(outside):
             differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_measures(source, outside)
+            differing["extra_signs"] = differing.get("extra_signs", Counter()) + added_halves(source, outside)
+        if any(pattern.search(source) for pattern in OTHERS):
+            differing["missing_signs"] = differing.get("missing_signs", Counter()) + lost_others(source, outside)
         if FOREIGN[self.languages[0]].search(source) or FOREIGN[self.languages[1]].search(outside):
             differing["missing_words"], differing["extra_words"] = differing_words(source, outside, self.languages)
         if NEGATIONS[self.languages[0]].sure.search(source) or NEGATIONS[self.languages[1]].sure.search(outside):
@@ -351,7 +365,7 @@ def checked(translation: Translation, requirements: Requirements, source: str | 
 
 def _flags(source: str, requirements: Requirements, text: str) -> list[Flag]:
     """What differs between a line as it was given and the text of its translation."""
-    flags = requirements.faults(normalise(text)).flags
+    flags = requirements.faults(normalise(without_colours(text) if COLOUR in text else text)).flags
     if flags or source == requirements.source:
         return flags
     written = [name for name in requirements.counts if source.count(name) < requirements.source.count(name)]

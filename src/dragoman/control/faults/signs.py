@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
+from dragoman.control.faults.amounts import find_amounts
+
 REPLACEMENT = "\ufffd"
 # Signs for which there are words (English and Korean, in lower case), and others that are written for them.
 _WORDS = {
@@ -147,6 +149,22 @@ _MEASURES = {
 # and the west, and an `h` may be the hour of a clock.
 _SHORT_MEASURES = {"g": "그램|gram", "s": "초|sec|잠깐|년대", "l": "리터|lit"}
 _SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gsl])|(g))(?![\w'’/-])")
+# Inches, where no quotation ends, points of percentages, a measure of floors in Korea, and currencies in words.
+_DIGITS = r"(?<![\d.,/])(?P<number>\d++(?:[.,]\d++)*+)"
+_NAMED_AMOUNTS = (
+    (re.compile(rf'^[^"]*?{_DIGITS}(?P<sign>")(?![\w"])[^"]*$'), '["″”]|인치|inch'),
+    (
+        re.compile(rf"{_DIGITS}\s?(?P<sign>(?:%|퍼센트|percentage|per cent)\s?(?:포인트|points?)|%p\b)"),
+        r"포인트|point|%p|\bpp\b|\bbps?\b",
+    ),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>평)(?![가-힣]*[균등점])"), r"py[eou]+ng|square|\bsq\b|m2"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>dollars?|bucks|달러)"), r"달러|불|\$|dollar|buck|usd"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>euros?\b|유로(?![가-힣]))"), "유로|euro|€|eur"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>quid\b|pounds sterling\b)"), "파운드|£|pound"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>yen\b|엔(?=[을은이에 의.,!?]|$))"), "엔|yen|[¥円]|jpy"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>yuan\b|위안(?![부소]))"), "위안|yuan|[¥元]|rmb|cny|renminbi"),
+    (re.compile(rf"{_DIGITS}(?P<sign>(?<=\d\d\d)원(?=\s)|원(?=[을은이에의.,!?]|$))"), "won|₩|krw"),
+)
 # Dollars of other countries, and other currencies by their codes, next to a number; what says so elsewhere.
 _CURRENCIES = {
     "A\\$|AU\\$|AUD": "호주|오스트레일리아|australia|aussie|A\\$|AUD?", "C\\$|CA\\$|CAD": "캐나다|canad|C\\$|CAD?",
@@ -188,6 +206,77 @@ _HALVES_OF_DAY = {
 _WHOLE_DAY = re.compile(r"\d:\d\d|(?<!\d)(?:1[3-9]|2[0-4])\s?(?:시|h\b|o['’]clock)")
 
 
+# Round sums of money in Korean words, and what they are in English: `만 원` is no ten won.
+_SUMS = {
+    "백": r"hundred(?![ -]thousand)|(?<![\d,])100(?![\d,])",
+    "천": r"(?<!ten[ -])(?<!hundred[ -])thousand|(?<![\d,])1,?000(?![\d,])",
+    "만": r"ten[ -]thousand|(?<![\d,])10,?000(?![\d,])|\b10 ?k\b|\b10 thousand",
+    "십만": r"hundred[ -]thousand|(?<![\d,])100,?000(?![\d,])|\b100 ?k\b|\b100 thousand",
+    "백만": r"(?<!ten[ -])(?<!hundred[ -])million|(?<![\d,])1,?000,?000(?![\d,])",
+    "천만": r"ten[ -]million|\b10 million|(?<![\d,])10,?000,?000(?![\d,])",
+    "억": r"hundred[ -]million|\b100 million|(?<![\d,])100,?000,?000(?![\d,])",
+}
+SUM = re.compile(
+    rf"(?<![가-힣\d])(?<!\d )({'|'.join(sorted(_SUMS, key=len, reverse=True))})(?: ?달러| 원|원(?:짜리|을|에|으로|권))"
+    "(?![소칙래인])"
+)
+
+
+def lost_sums(source: str, text: str) -> Counter[str]:
+    """The sums of Korean words, such as `만 원`, whose power of ten is not in an English translation."""
+    sums = {hit[1]: hit[0] for hit in SUM.finditer(source)}
+    return Counter([name for power, name in sums.items() if not re.search(_SUMS[power], text, re.IGNORECASE)])
+
+
+# Roman numerals of two letters or more, as far as 39, the numbers of chapters, pages and kings.
+ROMAN = re.compile(
+    r"(?<![\w.-])(?:(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})|(?=[ivx]{2})x{0,3}(?:ix|iv|v?i{0,3}))(?![\w'’-])", re.ASCII
+)
+
+
+def other_numerals(source: str, text: str) -> Counter[str]:
+    """The Roman numerals of a source in place of which a translation has others."""
+    ours, theirs = Counter(ROMAN.findall(source)), Counter(ROMAN.findall(text))
+    return ours - theirs if theirs - ours else Counter()
+
+
+# Options of a command: `-` and a letter or few behind a space; `-Yes` and `-I` are what a speaker says.
+OPTION = re.compile(
+    r"(?:^-[a-z]{1,3}(?![.,!?])|(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
+    r"(?![A-Za-z0-9_'’-])"
+)
+
+
+_WRITTEN_OPTION = re.compile(r"-[A-Za-z]{1,3}(?![A-Za-z0-9_])")
+
+
+def lost_options(source: str, text: str) -> Counter[str]:
+    """The short options of commands that a translation lacks."""
+    present = set(_WRITTEN_OPTION.findall(text))
+    return Counter({option: 1 for option in OPTION.findall(source) if option not in present})
+
+
+_NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
+
+
+def added_halves(source: str, text: str) -> Counter[str]:
+    """The half of a day that a translation has made of something else: pH 7.4 is no 오후 7.4."""
+    halves = _NO_HOUR.findall(text)
+    return Counter() if halves and re.search(r"오[전후]|[ap]\.?m", source, re.IGNORECASE) else Counter(halves)
+
+
+OTHERS = {OPTION: lost_options, ROMAN: other_numerals, SUM: lost_sums}
+
+
+def lost_others(source: str, text: str) -> Counter[str]:
+    """What a translation lacks of what has no sign of its own: options, Roman numerals, sums in words."""
+    lost = Counter[str]()
+    for pattern, lacks in OTHERS.items():
+        if pattern.search(source):
+            lost += lacks(source, text)
+    return lost
+
+
 def lost_measures(source: str, text: str) -> Counter[str]:
     """The units and the halves of a day of numbers that a translation has in digits, without them."""
     source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
@@ -205,8 +294,14 @@ def lost_measures(source: str, text: str) -> Counter[str]:
     for unit in dict.fromkeys(spaced or joined for number, spaced, joined in short if number in numbers):
         if not re.search(rf"\d\s?{unit}(?![A-Za-z])|{_SHORT_MEASURES[unit]}", text, re.IGNORECASE):
             lost.append(unit)
-    amounts = _CURRENCY.findall(source)
-    for code in dict.fromkeys(first or last for first, number, other, last in amounts if (number or other) in numbers):
+    for pattern, names in _NAMED_AMOUNTS:
+        hits = [hit for hit in pattern.finditer(source) if hit["number"] in numbers]
+        lost += [hits[0]["sign"]] if hits and not re.search(names, text, re.IGNORECASE) else []
+    amounts = list(_CURRENCY.finditer(source))
+    if any((match[2] or match[3]) not in numbers for match in amounts):  # `CHF 2.5 million` is `250만`
+        values = {amount.value for amount in find_amounts(text)}
+        numbers |= {source[a.begin : a.end] for a in find_amounts(source) if a.has_power and a.value in values}
+    for code in dict.fromkeys(match[1] or match[4] for match in amounts if (match[2] or match[3]) in numbers):
         names = next(names for codes, names in _CURRENCIES.items() if re.fullmatch(codes, code))
         lost += [] if re.search(names, text, re.IGNORECASE) else [code]
     return Counter(dict.fromkeys(lost, 1))

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from dragoman.control.inline.units import CodeSpan, Point, UnitText, code_tree
 from dragoman.text.words.inline import Code
+from dragoman.text.words.particles import is_particles
+from dragoman.translation import Span
 
 Weights = NDArray[np.float64]
 Run = tuple[int, int]
@@ -117,7 +119,10 @@ class Placement:
 
     @staticmethod
     def _has_word(side: UnitText, begin: int, end: int) -> bool:
-        return any(any(map(str.isalnum, side.text[slice(*unit)])) for unit in side.units[begin:end])
+        return any(
+            any(map(str.isalnum, side.text[slice(*unit)])) and not _is_particle(side.text, unit)
+            for unit in side.units[begin:end]
+        )
 
     def _scores(self, node: CodeSpan, begin: int, end: int) -> Weights:
         """For each target unit from `begin` to `end`: mass from the span minus mass from elsewhere."""
@@ -192,6 +197,14 @@ class Placement:
 
     def _order(self, child: CodeSpan | Point) -> Run:
         return self.runs[child] if isinstance(child, CodeSpan) else (self.gaps[child], self.gaps[child])
+
+
+def _is_particle(text: str, unit: Span) -> bool:
+    """Whether a unit is a Korean particle of what is right before it, also the other shape of one: `을(를)`."""
+    before = text[max(unit.begin - 2, 0) : unit.begin]
+    touches = before[-1:] not in ("", "(") and not before[-1:].isspace()
+    is_other_shape = before[-1:] == "(" and "가" <= before[0] <= "힣"
+    return (touches or is_other_shape) and is_particles("가나", text[slice(*unit)], agree=False)
 
 
 def disjoint_runs(scores: Sequence[Weights]) -> list[tuple[int, int]]:

@@ -33,7 +33,7 @@ from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.number_words import AFTER_MONTH, BEHIND_NUMBER, LONGEST_MONTH
 from dragoman.text.words.particles import with_particles_of
-from dragoman.text.words.reading import read, with_usual_quotes
+from dragoman.text.words.reading import TERMINAL, read, with_usual_quotes
 from dragoman.text.words.script import foreign_words, has_word, is_cased, scripts_of_language
 from dragoman.translation import Link, Span, Translation
 
@@ -86,7 +86,11 @@ _LETTER, _DIGIT = re.compile("[A-Za-z0-9]"), re.compile(r"\d")
 _AMOUNT_BEFORE, _LETTERS_BEFORE = re.compile(r"\d[\d.,]*\s?$"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*$")
 _AMOUNT_BEHIND, _LETTERS_BEHIND = re.compile(r"\s?\d+(?:[.,]\d+)*"), re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)*")
 _OF_NUMBERS = "§¶№"
+# What colours a line in a terminal, before and behind its text.
+_COLOURS = re.compile(rf"\s*(?P<before>(?:{TERMINAL.pattern})*+)[^\x1b]*(?P<behind>(?:{TERMINAL.pattern}){{0,9}})\s*")
 _LATIN = "A-Za-z\u00c0-\u024f"
+# A variable or a picture by its name, the option of a command, the double colon of a name, `file(s)`.
+_NO_VARIABLE = "(?!.*?(?:(?<![^ '\"“‘(]):[a-z]| -[A-Za-z]|::[A-Za-z]|[a-z]\\(e?s\\)))"
 _PLAIN = r" ,.!?;:'\"“”‘’–—…()-"
 
 
@@ -97,14 +101,15 @@ def everyday(scripts: frozenset[str], is_plain: bool = False) -> re.Pattern[str]
     `is_plain`: no Latin letter with a mark either.
     """
     if scripts == {"Latn"}:
-        capitals = r"(?=.*?[a-z]{2})(?!.*?[A-Z]{2}[A-Z']{0,30}[ ,]{1,9}[A-Z]{2})"
+        capitals = rf"(?=.*?[a-z]{{2}})(?!.*?[A-Z]{{2}}[A-Z']{{0,30}}[ ,]{{1,9}}[A-Z]{{2}}){_NO_VARIABLE}"
         letters = "A-Za-z" if is_plain else _LATIN
         return re.compile(
             rf"{capitals}['\"“‘]?(?![A-Za-z]{{1,4}}\)|[a-z]{{1,4}}\.)[{letters}][{letters}{_PLAIN}]*(?<! )"
         )
     if "Hang" in scripts:
         return re.compile(
-            rf"(?=.*?[가-힣])['\"“‘]?(?![A-Za-z]{{1,4}}[.)]|.[.)])[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )"
+            rf"(?=.*?[가-힣]){_NO_VARIABLE}['\"“‘]?(?![A-Za-z]{{1,4}}[.)]|.[.)])"
+            rf"[A-Za-z가-힣][A-Za-z가-힣{_PLAIN}]*(?<! )"
         )
     return re.compile(r"(?!)")
 
@@ -140,6 +145,7 @@ class Reader:
         if not line.prefix and not normalise(line.source):  # a blank line stays without anything
             return
         as_given = line.text if line.table else line.source
+        colours = _COLOURS.fullmatch(line.text) if "\x1b" in line.text and not line.prefix else None
         line.read = read(line.text, scripts, not keeps_entities, lambda: self.tokenizer.characters)
         line.text = with_usual_quotes(line.read, lambda: self.tokenizer.characters)
         if line.prefix:  # it is the beginning of the whole translation: nothing is hidden, and names have to come back
@@ -163,6 +169,8 @@ class Reader:
             text = names.in_place(shown, [s for s in inner if self._is_hidden(s)])
             columns.append((text, part[left + end - begin :]))
             in_capitals.append(self._has_capitals and outside.isupper())
+        if colours and columns:
+            before, columns = _extended(colours["before"] + before, columns, colours["behind"])
         line.frame = Frame(before, tuple(columns)) if columns else Frame(_as_it_is(as_given))
         line.text = line.frame.text
         line.in_capitals = bool(columns) and all(in_capitals) and self._writes_capitals()
@@ -370,7 +378,7 @@ def _inside(text: str, spans: Sequence[Placeholder], marks: Sequence[re.Pattern[
     pictures = {span.begin: span.end for span in spans if _is_picture(span)}
     for _ in range(4):
         if mark := next((hit for pattern in marks if (hit := pattern.match(text, begin))), None):
-            if any(span.begin < mark.end() and mark.start() < span.end and not _is_picture(span) for span in spans):
+            if any(span.begin < mark.end() < span.end for span in spans):
                 break
             begin = mark.end()
         elif begin in pictures:

@@ -14,7 +14,7 @@ three in one call, and its edits have a budget of scored tokens. A sentence of l
 digits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import isfinite
@@ -23,7 +23,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.faults.edits import EditTask, edit
 from dragoman.control.faults.faults import Requirements, checked, detect_fault
 from dragoman.control.faults.negation import NEGATIONS
-from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, SIGN
+from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, ROMAN, SIGN, SUM
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
 from dragoman.control.placeholders.copied import write
@@ -34,7 +34,7 @@ from dragoman.control.search.sentences import Line, Sentence
 from dragoman.engine import Engine, Query
 from dragoman.system.groups import in_groups
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.terms.protect import blanked, is_prose
+from dragoman.text.terms.protect import ICU_MESSAGE, blanked, is_prose
 from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
@@ -43,6 +43,8 @@ from dragoman.translation import Candidate, Flag, Term, Translation
 # A narrower beam is widened: of a few hypotheses, often one is complete.
 LEAST_BEAM = 4
 BROKEN = Flag("sign", "signs: bytes that are no character were left out of the translation; compare it")
+COLOURS = Flag("sign", "signs: colours of a terminal were left out of the translation; compare it")
+MESSAGE = Flag("copy", "an ICU message was copied, not translated; translate its branches, or the file that it is from")
 INSERTED = Flag("inserted", "what the translation lacked was inserted where it costs least; check its place")
 # Kinds of stand-ins that are tried first, and all that are tried: with the first search and the one for all hypotheses
 # a sentence is searched for 6 times at most. Of 81 sentences of software messages, 68 are complete after the first.
@@ -89,12 +91,22 @@ def check(lines: Sequence[Line], symbols: Symbols, options: DecodeConfig) -> Non
         source = line.source
         if line.read is not None:
             source, line.translation = restore(line.read, line.table), write(line, line.translation)
+        if notes := tuple(_notes(line)):
+            line.translation = replace(line.translation, warnings=(*line.translation.warnings, *notes))
         if line.frame is not None and not line.frame.columns:  # it was copied
             continue
         texts = [source, *(candidate.text for candidate in line.translation.candidates)]
         if not _are_prose(line, options, [*map(normalise, texts)]):
             requirements = Requirements.of(source, options, line.patterns, line.literals, line.languages)
             line.translation = checked(line.translation, requirements, source)
+
+
+def _notes(line: Line) -> Iterator[Flag]:
+    """What of a line is left out or copied although it is to be there or to be translated."""
+    if line.source.count("\x1b") > line.translation.text.count("\x1b"):
+        yield COLOURS
+    if ICU_MESSAGE.search(line.source) and ICU_MESSAGE.search(line.translation.text):
+        yield MESSAGE
 
 
 def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
@@ -106,6 +118,8 @@ def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
     if not line.languages or not NEGATIONS.keys() >= set(line.languages):
         return True
     first, second = line.languages
+    if ROMAN.search(source) or (first == "ko" and SUM.search(source)):
+        return False
     if NEGATIONS[first].sure.search(source) or FOREIGN[first].search(source):
         return False
     return not any(NEGATIONS[second].sure.search(text) or FOREIGN[second].search(text) for text in others)

@@ -23,6 +23,7 @@ _CLOCK = re.compile(r"\s*(\d{1,3}):(\d{1,2}):(\d{1,2})[.:](\d{1,3})\s*")
 _TAG = re.compile(r"(?P<braces>\{[^}]*\})|(?P<line>[ \t]*\\[Nn][ \t]*)|(?P<space>\\h)")
 _DRAWING = re.compile(r"\\p[1-9]")
 _KARAOKE = re.compile(r"\\[kK][fot]?\d")
+_STYLE = re.compile(r"\{\\(?P<style>[ibus])(?P<on>[01])\}")
 _SPEAKER = re.compile(r"(?:\{\\[^}\r\n]{0,100}\}){0,5}(?:[-–—]|[\u2669-\u266c]|#|\[|\()")
 # Fields that each version of the format has before the text.
 _USUAL = ("layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text")
@@ -101,7 +102,7 @@ def _milliseconds(match: re.Match[str]) -> int:
 
 
 def _items(content: str, event: _Event) -> Iterator[Item]:
-    at, drawing = event.begin, False
+    at, drawing, styles = event.begin, False, _styles(content, event)
     breaks = len(re.findall(r"\\N", content[event.begin : event.end])) > 1
     for match in _TAG.finditer(content, event.begin, event.end):
         yield from _text(content, at, match.start(), drawing)
@@ -109,13 +110,28 @@ def _items(content: str, event: _Event) -> Iterator[Item]:
         if match["braces"]:
             if "\\p" in match[0]:
                 drawing = _DRAWING.search(match[0]) is not None
-            yield Item("alone", *match.span())
+            yield styles.get(match.start()) or Item("alone", *match.span())
         elif match["space"]:
             yield Item("text", *match.span(), " ")
         else:  # three lines and more are a list, and speakers have lines of their own
             is_line = breaks or _SPEAKER.match(content, at, event.end) is not None
             yield Item("break" if is_line else "text", *match.span(), "\n" if is_line else " ")
     yield from _text(content, at, event.end, drawing)
+
+
+def _styles(content: str, event: _Event) -> dict[int, Item]:
+    """The tags of an event that begin and end a style, `{\\i1}` and `{\\i0}`, in pairs, by where they are."""
+    styles, opened = dict[int, Item](), list[re.Match[str]]()
+    for match in _STYLE.finditer(content, event.begin, event.end):
+        if match["on"] == "1":
+            opened.append(match)
+        elif opened and opened[-1]["style"] == match["style"]:
+            first = opened.pop()
+            styles[first.start()] = Item("open", *first.span(), match["style"])
+            styles[match.start()] = Item("close", *match.span(), match["style"])
+        else:  # it crosses another
+            opened.clear()
+    return styles
 
 
 def _text(content: str, begin: int, end: int, drawing: bool) -> Iterator[Item]:

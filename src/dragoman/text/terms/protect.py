@@ -3,8 +3,8 @@
 Input: a text. Output: its placeholders in order, none overlapping another; of those that overlap, the longest. The
 patterns know file formats and leave alone what is more often text: `100 % sure` has no `% s`, `10:30` no `:30`,
 `he/she` no path, `$5` no variable unless `$1` to `$4` are there too, and `$1` alone none where money is spoken of, by
-English and Korean words. `laravel`, `accelerator` and `number` are found on request only: numbers may be written
-differently in another language and are compared by `text.words.numbers`.
+English and Korean words. `laravel` (also `:Name`), `accelerator` and `number` are found on request only: numbers may be
+written differently in another language and are compared by `text.words.numbers`; `:name` behind a space is a `marker`.
 `identifier` is what mixes letters, digits and signs: `COVID-19`, `v2.3.1`, a UUID, a checksum; `5 km`, `2nd` and
 `top-10` are words with a number.
 
@@ -93,6 +93,7 @@ _PICTURE = (
 )
 _EMOJI = rf"""
     [\U0001F1E6-\U0001F1FF]{{2}} | [0-9\#*]\ufe0f?\u20e3 | [\u00a9\u00ae\u2122\u2194-\u21aa]\ufe0f
+    | \U0001f3f4[\U000e0030-\U000e007a]{{2,8}}\U000e007f
     | {_PICTURE}[\ufe0f\U0001F3FB-\U0001F3FF]{{0,2}} (?: \u200d{_PICTURE}[\ufe0f\U0001F3FB-\U0001F3FF]{{0,2}} ){{0,6}}
 """
 _DATE = r"""
@@ -106,6 +107,8 @@ _PHONE = r"""
       | \(\d{2,4}\)[ -]?\d{3,4}[ .-]\d{3,4} | 0\d{1,2}[ .]\d{3,4}[ .]\d{4} | \d{3}\.\d{3,4}\.\d{4} | \d{3}-\d{4}
       | 1[56]\d\d-(?!1[5-9])\d{4} | \d{6}-\d{7} | \d{4}(?:[ ]\d{4}){2,4} | \d{1,8} (?: -\d{1,8} ){2,8} )
       (?![\w-]|[.,]\d)
+    | (?<![\w.,:-])\d{2,3}[가나다라마거너더러머버서어저고노로모보소오구누두루무부수우하허][ ]?\d{4}
+      (?![\d:%-]|[.,]\d|\s?[가-힣]*[년원명만억개월])
 """
 # Letters and digits with what joins them; `_is_identifier` says which of them are words with a number.
 _IDENTIFIER_RUN = r"""
@@ -119,7 +122,47 @@ _MARKER = r"""
     | (?<![\d.,])\d{1,9}(?:[.,]\d{1,9})?\s?&[lg]t;\s?\d{1,9}(?:[.,]\d{1,9})?(?![\d%])
     | &lt;/?[A-Za-z][\w:.-]{0,30}
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
+    | (?<![\w*])_{3,80}(?![\w*])
+    | (?<![\w.])[A-Za-z][ ]?[\u2264\u2265\u2260\u2248][ ]?-?\d{1,20}(?:[.,]\d{1,20})?(?![\w%])
     | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
+"""
+# Variables of messages, `:count` behind a space, and pictures by their names, `:smile:`; no emoticon has three letters,
+# and these words follow a colon where a space is missing.
+_COLON = r"""
+    | (?<![^\s"'“‘(\[>]) (?<!\d[ ]) :
+      (?! (?:this|that|these|those|the|and|but|for|not|yes|you|your|they|there|here|what|when|where|who|why|how|she|was|
+        are|can|please|because|then|now|just|its|one|two|three)(?![A-Za-z0-9_]) )
+      [a-z][a-z_]{2,40}[A-Za-z0-9_]{0,20} (?![\w:-])
+    | (?<![\w:]) :(?:[a-z][a-z0-9_+-]{1,30}|[+-]1): (?![\w:])
+"""
+# Names of C++ and Rust, and messages of ICU, of which a line is no file.
+_BRANCH = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,80}\}){0,200}+\}){0,200}+\}){0,400}+\}"
+ICU_MESSAGE = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|select|selectordinal)\s?,")
+_CODE = rf"""
+    | (?<![\w:]) [A-Za-z_]\w{{0,60}}(?:::~?[A-Za-z_]\w{{0,60}}){{1,6}} (?![\w:])
+    | {ICU_MESSAGE.pattern}(?:[^{{}}]|{_BRANCH}){{1,400}}+\}}
+"""
+# A command with its options: the first word says that it is one, words of prose are none of it.
+_TOOLS = (
+    "git|npm|npx|pnpm|yarn|pip3?|python3?|docker|podman|kubectl|helm|apt|apt-get|dnf|yum|brew|cargo|conda|curl|wget|ssh|scp|"
+    "rsync|tar|grep|sed|awk|ls|rm|cp|mv|mkdir|chmod|chown|gcc|systemctl|ffmpeg|psql|mysql|tmux"
+)
+_SUBCOMMANDS = (
+    "run|install|uninstall|commit|push|pull|add|build|exec|get|apply|clone|checkout|start|stop|restart|status|log|logs|diff|"
+    "merge|rebase|fetch|init|update|upgrade|remove|rm|list|ps|images|publish|test|create|delete|describe|config|branch|"
+    "tag|stash|reset|show|up|down|compose|pods|pip|venv|enable|disable"
+)
+_OPTION = r"-[A-Za-z]{1,3}(?![\w-])|--[a-z][a-z-]{1,40}(?:=[\w./:@%+-]{1,60})?(?![\w-])"
+_NO_PACKAGE = (
+    "a|all|an|and|again|any|as|can|command|fails|for|from|has|if|in|is|it|may|must|on|or|should|that|the|then|to|when|"
+    "which|will|with|would|you|your"
+)
+_SHELL_COMMAND = rf"""
+    | (?<![\w./:-]) (?:sudo[ ])? (?:{_TOOLS}) (?:[ ](?:{_SUBCOMMANDS})(?![\w-])){{0,3}}
+      (?: [ ](?:{_OPTION}) (?: [ ](?: "[^"\n]{{1,100}}" | '[^'\n]{{1,100}}' | [\w.-]{{0,40}}/[\w./-]{{0,60}}(?<![.,])
+        | (?<=-m[ ])(?:pip|venv|pytest|unittest|http\.server)(?:[ ](?:{_SUBCOMMANDS})(?![\w-]))? ) ){{0,2}} ){{1,8}}
+      (?: (?<=install)[ ](?!(?:{_NO_PACKAGE})\b)
+        [a-z][\w-]{{1,40}} )?
 """
 # Of commands and messages: formats of arguments, addresses of `scp`, patterns and folders of files, long options. Here
 # and not above, because models have not learned from them.
@@ -162,7 +205,7 @@ PATTERNS: dict[str, str] = {
     "time": _TIME,
     "phone": _PHONE,
     "identifier": _IDENTIFIER_RUN,
-    "marker": _MARKER + _COMMAND,
+    "marker": _MARKER + _COMMAND + _COLON + _CODE + _SHELL_COMMAND,
 }
 # What a text with a placeholder has somewhere: most lines have none of it, and no pattern is tried on them.
 _SIGNS = {
@@ -170,11 +213,13 @@ _SIGNS = {
     "laravel": ":", "tag": "<", "entity": "&", "escape": r"\\", "accelerator": "[&_~]", "url": r"[\w:]:|//|\.\w",
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
-    "time": r"\d:\d", "phone": r"\d[-. )]+\d", "identifier": r"[0-9]|:\w\w:",
-    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]",
+    "time": r"\d:\d", "phone": r"\d(?:[-. )]+|[가-힣] ?)\d", "identifier": r"[0-9]|:\w\w:",
+    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
+    r"|[\u2260-\u2265\u2248]|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
 }  # fmt: skip
 _ANY_SIGN = re.compile(
-    r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w|__|\+\+|--[a-z]",
+    r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/"
+    r"|\.\w|__|\+\+|--[a-z]|:[A-Za-z]|(?<![^ (\"'])-[A-Za-z]",
     re.ASCII,
 )
 _DIGIT = re.compile(r"\d")

@@ -21,17 +21,23 @@ _BRACKETS = frozenset("<>")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _FULL_WIDTH_LETTERS = {code: to for code, to in _FULL_WIDTH.items() if chr(to).isalnum()}
 # Scripts with punctuation of full width. Korean, which has Chinese letters too, writes the narrow one.
+_LATIN = frozenset(("Latn",))
 _WIDE_SCRIPTS, _NARROW = frozenset(("Hani", "Hira", "Kana", "Bopo")), "Hang"
 # Mathematical letters and digits (`𝐎𝐩𝐞𝐧`), and ligatures: what they are in the usual form.
 _STYLED = re.compile("[\U0001d400-\U0001d6a3\U0001d7ce-\U0001d7ff\ufb00-\ufb06]")
 # What colours a terminal; signs that are seen by no reader: of music, of annotations, in place of an object; tags,
 # which make flags of an emoji and nothing of a letter.
-_TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
+COLOUR = "\x1b"
+TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _UNSEEN_HERE = re.compile(
     "[\ufffc\U0001d173-\U0001d17a]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
 )
 # Of Braille the sign without a dot, where no other sign of Braille is: a space.
 _BLANK_BRAILLE = re.compile("(?<![\u2800-\u28ff])\u2800+(?![\u2800-\u28ff])")
+# A noun of one or more, `file(s)`, and no call of a function.
+_ONE_OR_MORE = re.compile(
+    r"(?<=[a-z]{4})(?<!\bprint|\binput|\brange|\btuple|\bfloat|\bbytes|\bsuper)\((e?s)\)(?![\w(])"
+)
 # The middle dot that begins an entry of a list.
 _BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
@@ -51,7 +57,9 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     """
     if entities and "&" in text and not _TAG.search(text):
         text = _ENTITY.sub(_decoded, text)
-    text = _TERMINAL.sub("", text) if "\x1b" in text else text
+    text = without_colours(text)
+    if scripts == _LATIN and "s)" in text:
+        text = _ONE_OR_MORE.sub(r"\1", text)
     if text.isascii():
         return text
     text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
@@ -63,6 +71,11 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
     begin = bullet.end() if bullet else 0
     text = text[:begin] + _with_equivalents(text[begin:], _EQUIVALENTS, known)
     return text if end.isspace() else text.rstrip(" ")
+
+
+def without_colours(text: str) -> str:
+    """`text` without what colours a terminal."""
+    return TERMINAL.sub("", text) if COLOUR in text else text
 
 
 def with_usual_quotes(text: str, known: Callable[[], Container[str]]) -> str:

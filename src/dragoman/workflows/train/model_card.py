@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dragoman.config import RunConfig
 from dragoman.config.sections.architectures.known import title
@@ -24,10 +25,12 @@ def model_card(
     scored: Sequence[ScoredText],
     teacher: str | None = None,
     sections: Mapping[str, str] | None = None,
+    base_training: Mapping[str, Any] | None = None,
 ) -> str:
     """Markdown with the YAML header that model hubs read; `teacher` is the name of the teacher of a distilled model.
 
-    `sections` are further sections by their titles, before the limits.
+    `sections` are further sections by their titles, before the limits; `base_training` is what the base model of a
+    fine-tuned one says of its own training.
     """
     project = config.project
     scored_on = "test" if config.data.test else "valid"
@@ -50,7 +53,7 @@ pipeline_tag: translation
 
 ## Training
 
-{_base_model(config)}{_distilled_from(teacher)}\
+{_base_model(config, base_training or {})}{_distilled_from(teacher)}\
 {counted(outcome.step, "step")}, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
 {outcome.seconds / 60:.1f} minutes; ended because \
 {outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats per token.
@@ -110,13 +113,12 @@ def _files(report: CorpusReport) -> str:
     return ", ".join(name.rsplit("/", 1)[-1] for name in report.files)
 
 
-def _base_model(config: RunConfig) -> str:
-    start = config.train.start_from
-    return (
-        f"Its training started from the weights of the model `{start.name}`, whose tokenizer it keeps.\n\n"
-        if start
-        else ""
-    )
+def _base_model(config: RunConfig, training: Mapping[str, Any]) -> str:
+    if not (start := config.train.start_from):
+        return ""
+    tokens = training.get("target_tokens")
+    trained = f", which was trained on {tokens:,} target tokens and" if isinstance(tokens, int) else ","
+    return f"Its training started from the weights of the model `{start.name}`{trained} whose tokenizer it keeps.\n\n"
 
 
 def _distilled_from(teacher: str | None) -> str:

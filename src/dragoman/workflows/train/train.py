@@ -287,6 +287,7 @@ def write_model(run: Run, tokenizer: Tokenizer, model: EncoderDecoder, outcome: 
             | adapter_section(adapter)
             | compared
             | quality.sections,
+            base_training=run.base.manifest.get("training") if run.base else None,
         ),
         facts={
             "data": summary(run.reports),

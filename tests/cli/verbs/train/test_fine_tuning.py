@@ -1,5 +1,6 @@
 """`train.start_from`: a run that begins with a finished model, its pieces and shape kept."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -30,7 +31,9 @@ def test_a_finished_model_continues_training_with_its_own_pieces(dragoman: Any, 
         assert (grown / "tokenizer" / path.name).read_bytes() == path.read_bytes()
     before, after = (load_file(folder / "model.safetensors") for folder in (model, grown))
     assert all((before[name] - after[name]).abs().max() < 1e-5 for name in before), "at a rate of nothing, the same"
-    assert "training started from the weights of the model `model`" in (grown / "README.md").read_text(encoding="utf-8")
+    tokens = json.loads((model / "bundle.json").read_text(encoding="utf-8"))["training"]["target_tokens"]
+    card = (grown / "README.md").read_text(encoding="utf-8")
+    assert f"started from the weights of the model `model`, which was trained on {tokens:,} target tokens" in card
     assert dragoman("translate", "-m", grown, "bird").code == 0
 
 
