@@ -1,14 +1,15 @@
-"""Word alignment: links by erasure, as characters of the line and of its translation."""
+"""Word alignment: links by erasure and attention, as characters of the line and of its translation."""
 
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from dragoman.config import DecodeConfig, TokenizerConfig
-from dragoman.control.alignment import align_texts, pharaoh
+from dragoman.control.alignment import align_texts, erased_together, pharaoh
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Ids, Query
+from dragoman.engine import Attention, Ids, Query
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Translation
@@ -88,3 +89,63 @@ def test_blank_lines_and_single_words_have_what_there_is(tokenizer: Tokenizer) -
     assert linked_words(one) == [("dog", "hund")]
     assert align_texts(Dictionary(tokenizer), tokenizer, []) == []
     assert align_texts(Dictionary(tokenizer), tokenizer, [("dog", "")]) == [[]]
+
+
+class Attentive(Dictionary):
+    """A dictionary in which each target word attends to its source word, and more to a neighbour if `misled`."""
+
+    misled = True
+
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+        attentions = []
+        for query, target in zip(queries, targets, strict=True):
+            source, words = (
+                np.cumsum([piece.startswith("▁") for piece in self.tokenizer.pieces(list(ids), side)]) - 1
+                for ids, side in ((query.source, "source"), (target, "target"))
+            )
+            own = source[-1] - words[:, None]
+            neighbour = np.where(own > 0, own - 1, own + 1)
+            rows = 0.5 * self.misled * (source[None] == neighbour) + 0.4 * (source[None] == own) + 0.01
+            attentions.append((rows / rows.sum(1, keepdims=True)).astype(np.float32))
+        return attentions
+
+
+def test_with_attention_few_scorings_link_the_words_that_all_of_them_would_link(tokenizer: Tokenizer) -> None:
+    line = "two big dog sees red bird cat"
+    each, together = Dictionary(tokenizer), Attentive(tokenizer)
+    expected, translation = (
+        Translator(tokenizer, e, DecodeConfig(alignment=True)).translate(line) for e in (each, together)
+    )
+    assert translation.alignment == expected.alignment
+    assert len(translation.alignment) == 7
+    assert (each.scored, together.scored) == (8, 3)
+
+
+def test_a_word_that_no_erasure_costs_anything_is_linked_by_attention(tokenizer: Tokenizer) -> None:
+    class Indifferent(Attentive):
+        misled = False
+
+        def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+            return [[-1.0] * (len(target) + 1) for target in targets]
+
+    [links] = align_texts(Indifferent(tokenizer), tokenizer, [("red dog", "hund rot")])
+    assert [("red dog"[slice(*a)], "hund rot"[slice(*b)]) for a, b in links] == [("dog", "hund"), ("red", "rot")]
+
+
+def test_blank_texts_and_single_words_are_not_scored(tokenizer: Tokenizer) -> None:
+    engine = Attentive(tokenizer)
+    assert align_texts(engine, tokenizer, []) == []
+    links = align_texts(engine, tokenizer, [("dog", ""), ("", "hund"), ("dog", "hund rot")])
+    assert [len(of_pair) for of_pair in links] == [0, 0, 2]
+    assert engine.scored == 0
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 4, 9, 13, 40])
+def test_words_that_are_attended_to_together_are_erased_apart(words: int) -> None:
+    share = np.eye(words)
+    share[np.arange(words - 1), np.arange(1, words)] = 0.5  # each target word may come from the next word too
+    groups = erased_together(share)
+    assert sorted(word for group in groups for word in group) == list(range(words))
+    assert len(groups) >= min(3, words)
+    assert max(map(len, groups)) <= 4
+    assert not any(word + 1 in group for group in groups for word in group)

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.cli.verbs.serve import JsonLines
 from dragoman.errors import ConfigError
+from dragoman.serve.guard import HEADERS
 from dragoman.serve.requests.record import MOST_INTERVALS, Record, current_record, recorded
 from dragoman.serve.watch.metrics import MOST_KEYS, Metrics, as_text
 from dragoman.serve.watch.tracing import traced
@@ -203,3 +204,11 @@ def test_variables_of_the_environment_send_nothing(monkeypatch, collector, servi
 
     assert asyncio.run(ask()).status_code == 200
     assert not received
+
+
+def test_each_header_of_protection_is_there_once_and_that_of_a_page_counts(client):
+    for path in ("/", "/v1/models", "/nothing"):
+        headers = client.get(path).headers
+        for name in HEADERS:
+            assert len(headers.get_list(name)) == 1, (path, name)
+    assert client.get("/").headers["Content-Security-Policy"] != HEADERS["Content-Security-Policy"]

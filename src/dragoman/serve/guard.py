@@ -31,6 +31,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_ENCODED = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in HEADERS.items()]
 
 
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -169,11 +170,13 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            for name, value in {**HEADERS, **self._permissions}.items():
+            for name, value in self._permissions.items():
                 if name == "Vary":
                     headers.add_vary_header(value)
                 else:
                     headers.setdefault(name, value)
+            present = {name for name, _ in headers.raw}
+            headers.raw.extend(header for header in _ENCODED if header[0] not in present)
             headers["X-Request-Id"] = self.record.id
             if self.record.dialect == "deepl":
                 headers["X-Trace-ID"] = self.record.id  # by which its clients report a failure

@@ -9,7 +9,7 @@ from functools import partial
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.faults import FLAGS, detect_fault
 from dragoman.control.glossary.terms import apply_glossary
-from dragoman.control.search.n_best import rank_by_utility, search_distinct
+from dragoman.control.search.n_best import Decode, rank_by_utility, search_distinct
 from dragoman.control.search.sentences import Line, Sentence, halve, join_translations
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Engine, Ids
@@ -105,41 +105,42 @@ def translate_sentences(
     """
     if not sentences:
         return []
-    ranked = _hypotheses(engine, tokenizer, sentences, options, widen)
+    decode = _decoder(tokenizer)
+    ranked = _hypotheses(engine, decode, sentences, options, widen)
     terms: Sequence[tuple[Term, ...]] = [()] * len(sentences)
     if glossary:
         texts = [sentence.text for sentence in sentences]
         ranked, terms = apply_glossary(engine, tokenizer, glossary, texts, sentences, ranked, options)
-    candidates = _candidates(engine, tokenizer, sentences, ranked, options)
+    candidates = _candidates(engine, decode, sentences, ranked, options)
     return list(map(_translation, sentences, candidates, terms))
 
 
 def _hypotheses(
-    engine: Engine, tokenizer: Tokenizer, sentences: Sequence[Sentence], options: DecodeConfig, widen: bool
+    engine: Engine, decode: Decode, sentences: Sequence[Sentence], options: DecodeConfig, widen: bool
 ) -> list[list[Hypothesis]]:
     """The engine's hypotheses of each sentence; with `mbr`, its samples that are most like the others."""
     if options.method == "beam" and options.n_best > 1:
-        return search_distinct(engine, partial(_decode, tokenizer), sentences, options, widen)
+        return search_distinct(engine, decode, sentences, options, widen)
     if options.method != "mbr":
         return engine.translate(sentences, options)
     sampling = options.model_copy(update={"method": "sample", "n_best": options.samples})
     chosen = []
     for samples in engine.translate(sentences, sampling):
-        order = rank_by_utility(_decode(tokenizer, [hypothesis.tokens for hypothesis in samples]))
+        order = rank_by_utility(decode([hypothesis.tokens for hypothesis in samples]))
         chosen.append([samples[index] for index in order[: options.n_best]])
     return chosen
 
 
 def _candidates(
     engine: Engine,
-    tokenizer: Tokenizer,
+    decode: Decode,
     sentences: Sequence[Sentence],
     ranked: Sequence[Sequence[Hypothesis]],
     options: DecodeConfig,
 ) -> list[tuple[Candidate, ...]]:
     """The hypotheses of each sentence as text; with log P of each token if the options ask for it."""
     targets = [[hypothesis.tokens for hypothesis in hypotheses] for hypotheses in ranked]
-    texts = in_groups(partial(_decode, tokenizer), targets)
+    texts = in_groups(decode, targets)
     log_probs: list[list[list[float]]] = [[[]] * len(hypotheses) for hypotheses in ranked]
     if options.token_scores:
         queries = [sentence for sentence, tokens in zip(sentences, targets, strict=True) for _ in tokens]
@@ -162,5 +163,14 @@ def _translation(sentence: Sentence, candidates: tuple[Candidate, ...], terms: t
     return Translation(sentence.text, candidates, (fault,) if fault else (), terms)
 
 
-def _decode(tokenizer: Tokenizer, targets: Sequence[Ids]) -> list[str]:
-    return [normalise(text) for text in tokenizer.decode(targets, "target")]
+def _decoder(tokenizer: Tokenizer) -> Decode:
+    """Tokens → texts, each written once: where texts have to differ, they are compared before they are candidates."""
+    known: dict[tuple[int, ...], str] = {}
+
+    def decode(targets: Sequence[Ids]) -> list[str]:
+        rows = [*map(tuple, targets)]
+        new = [row for row in dict.fromkeys(rows) if row not in known]
+        known.update(zip(new, map(normalise, tokenizer.decode(new, "target")), strict=True))
+        return [known[row] for row in rows]
+
+    return decode
