@@ -16,9 +16,10 @@ from functools import partial
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.control.glossary.erasure import erasure_losses
+from dragoman.control.inline.evidence import clear_attention
+from dragoman.control.inline.placement import Weights
 from dragoman.control.search.sentences import Line
 from dragoman.engine import Attention, Engine, Ids, Query
 from dragoman.system.groups import in_groups
@@ -28,12 +29,9 @@ from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Translation
 
-# Attention to a source token that every target token attends to counts less, and a clear choice more.
-SPREAD, CLARITY = 0.5, 1.5
 # Source words are erased in this many groups, or in more where one would have more than TOGETHER words.
 GROUPS, TOGETHER = 3, 4
 
-Weights = NDArray[np.float64]
 Words = tuple[list[int], list[int], list[Span]]
 
 
@@ -76,13 +74,6 @@ def align_texts(
         strength = share * _losses(rows, targets[n])[:, _group_of(of_pair)] if rows else share
         links[n] = [*_chosen(np.where(strength.max(1, keepdims=True) > 0, strength, share), sources[n], targets[n])]
     return links
-
-
-def clear_attention(attention: Attention) -> Weights:
-    """Attention without what every target token attends to, each row a share of 1."""
-    weights = attention.astype(float)
-    weights = (weights / np.maximum(weights.sum(0, keepdims=True), 1e-6) ** SPREAD) ** CLARITY
-    return weights / np.maximum(weights.sum(1, keepdims=True), 1e-9)
 
 
 def erased_together(share: Weights) -> list[list[int]]:

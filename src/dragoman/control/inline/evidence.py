@@ -13,11 +13,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from dragoman.control.alignment import clear_attention
 from dragoman.control.glossary.erasure import erasure_losses
 from dragoman.control.inline.placement import Weights
 from dragoman.control.search.sentences import visible
-from dragoman.engine import Engine, Query, queries
+from dragoman.engine import Attention, Engine, Query, queries
 from dragoman.system.groups import in_groups
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.model_file import SPACE
@@ -27,6 +26,8 @@ from dragoman.translation import Span
 
 # How fast the weight decreases with the difference of relative positions, where positions are all there is.
 SHARPNESS = 8.0
+# Attention to a source token that every target token attends to counts less, and a clear choice more.
+SPREAD, CLARITY = 0.5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,13 @@ def by_attention(
         masses = _shares(pair.units, rows) @ clear_attention(attention) @ _shares(pair.stretches, columns).T
         weights[n] = _normalised(masses, weights[n])
     return weights
+
+
+def clear_attention(attention: Attention) -> Weights:
+    """Attention without what every target token attends to, each row a share of 1."""
+    weights = attention.astype(float)
+    weights = (weights / np.maximum(weights.sum(0, keepdims=True), 1e-6) ** SPREAD) ** CLARITY
+    return weights / np.maximum(weights.sum(1, keepdims=True), 1e-9)
 
 
 def by_erasure(
