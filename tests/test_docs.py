@@ -88,6 +88,7 @@ def unbroken(text: str) -> list[str]:
 
 def test_lines_of_prose_have_at_most_120_characters() -> None:
     names = {path.relative_to(ROOT).as_posix(): path for path in PROSE}
+    assert names
     wide = {name: unbroken(path.read_text(encoding="utf-8")) for name, path in names.items() if name not in WIDE}
     assert {name: lines for name, lines in wide.items() if lines} == {}
 

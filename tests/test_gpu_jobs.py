@@ -197,7 +197,7 @@ def finished(pack: Any, text: Path, tmp_path: Path) -> Callable[[Path], Path]:
     import weights
 
     def finish(results: Path) -> Path:
-        weights.write_run(results, text, "en-ko", tmp_path / "run", card_lines=0)
+        weights.main([str(results), str(text), "en-ko", str(tmp_path / "run"), "--card-lines", "0"])
         return tmp_path / "run/model"
 
     return finish

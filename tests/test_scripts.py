@@ -26,6 +26,7 @@ def names(tree: ast.AST) -> set[tuple[str, str]]:
 
 def test_what_a_script_imports_from_the_package_exists() -> None:
     imported = {name: names(ast.parse(path.read_text(encoding="utf-8"))) for name, path in SCRIPTS.items()}
+    assert any(imported.values())
     missing = {
         (module, attribute)
         for module, attribute in set().union(*imported.values())

@@ -95,7 +95,7 @@ def configuration(tree: dict[str, Any], text: Path, pair: str, run: Path, card_l
     return build_config({**tree, "data": data, "train": keys}, "the configuration of the training", jobs.ROOT)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the model."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("pair", choices=["en-ko", "ko-en"])
     parser.add_argument("run", type=Path)
     parser.add_argument("--card-lines", type=int, default=400)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     print(json.dumps(write_run(given.results, given.text.absolute(), given.pair, given.run, given.card_lines)))
 
 

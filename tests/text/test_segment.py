@@ -56,6 +56,8 @@ def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
         ("zh", ["他说：“走吧！”然后离开了。", "你好。"]),
         ("pt-BR", ["O Sr. Silva chegou. ", "Ele saiu."]),
         ("fr", ["Les fruits, c. à d. les pommes. ", "On part en 52 av. J.-C. environ. ", "M. Dupont rit."]),
+        ("fr", ["Il habite au bloc M. ", "Il est parti. ", "Il a gagné 5 M. ", "Elle aussi."]),
+        ("en", ["He left.", "-She stayed."]),
         ("fr", ["On part tôt, c.-à-d. à 5 h. ", "Voilà."]),
         ("ru", ["Он купил фрукты, т. е. яблоки. ", "Да."]),
         ("pl", ["Lubi m. in. jabłka, np. małe. ", "Tak."]),

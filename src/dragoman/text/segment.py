@@ -35,6 +35,10 @@ CLUSTER = 32
 
 # Abbreviations at which sentencex divides, before a name and before a small letter; any language has some of a letter.
 _TITLES = {"fr": frozenset(["M", "MM", "Mme", "Mlle", "Mmes", "Mgr", "Me", "Pr"])}
+# Behind a title is a name; these begin a sentence, and what was before is a letter that ends one.
+_STARTS = re.compile(
+    r"(?:Il|Elle|Ils|Elles|On|Je|Tu|Nous|Vous|Le|La|Les|Un|Une|Des|Ce|Cette|Ces|Mais|Et|Puis)\b|[LJCD]['’]"
+)
 _SHORTENED = {
     "en": frozenset(["approx", "esp", "incl"]), "nl": frozenset(["bijv", "bv"]), "it": frozenset(["es"]),
     "pl": frozenset(["np", "in", "tzw", "tj"]), "pt": frozenset(["ex"]), "es": frozenset(["ej"]),
@@ -109,11 +113,11 @@ def _is_abbreviated(before: str, after: str, language: str) -> bool:
     if not before.rstrip(" ").endswith("."):
         return False
     if before[-1] == "." and after[0] == "-":
-        return True
+        return bool(re.search(r"(?<![^\W\d_])[^\W\d_]\.$", before))
     word = before.rstrip(" ").rpartition(" ")[2].rstrip(".").lstrip("(\"'«“‘[-")
     tag = primary_language(language)
     if word in _TITLES.get(tag, ()):
-        return True
+        return not _STARTS.match(after) and not re.search(r"\d\s\w+\.\s*$", before)
     is_short = all(len(part) == 1 and part.isalpha() for part in re.split("[.-]", word))
     return after[0].islower() and (is_short or word.casefold() in _SHORTENED.get(tag, ()))
 

@@ -63,6 +63,16 @@ def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
         ("It starts at 19:30, or 14:00.", "오후 7시 30분이나 오후 2시에 시작합니다."),
         ("I read 「The Little Prince」.", "*어린 왕자*를 읽었다."),
         ("「Go.」 and 「Stop!」", "'가.'와 '멈춰!'"),
+        ("He came -as you know- late.", "아시다시피 그는 늦게 왔다."),
+        ("My brother -the one in Seoul- left early.", "서울에 사는 형은 일찍 떠났다."),
+        ("The subway was packed at rush hour.", "지하철은 퇴근 시간에 만원을 이루었다."),
+        ("Director Baek came.", "백 원장님이 오셨습니다."),
+        ("The 2018 peace talks opened.", "2018 평화 회담이 열렸다."),
+        ("Windows 11 does not have it.", "윈도우 11엔 없는 기능이다."),
+        ("He came in the top 10.", "그는 10위안에 들었다."),
+        ("See page xii for details.", "자세한 내용은 XII쪽을 보세요."),
+        ("At 7.30 in the evening we met.", "우리는 오후 7.30에 만났다."),
+        ("It sold for tens of thousands of won.", "몇 만 원에 팔렸다."),
     ],
 )
 def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str) -> None:
@@ -98,7 +108,7 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("The budget is CHF 2.5 million.", "예산은 250만 달러입니다.", "sign", "lacks CHF"),
         ('A 32" screen is big.', "화면 32개가 크다.", "sign", 'lacks "'),
         ("Rates rose by 2 percentage points.", "비율이 2퍼센트 늘었다.", "sign", "percentage points"),
-        ("Pass -v to it.", "그것에 전달하세요.", "sign", "lacks -v"),
+        ("Pass the option -v to it.", "그것에 옵션을 전달하세요.", "sign", "lacks -v"),
         ("Chapter IV, page xii", "챕터 IV, 페이지 xi", "sign", "lacks xii"),
         ("He owes me 20 quid.", "그는 나에게 오징어 20마리를 빚졌다.", "sign", "quid"),
         ("It costs 20 dollars.", "가격은 20원입니다.", "sign", "dollars"),
@@ -166,7 +176,7 @@ def test_a_measure_that_has_another_name_in_the_translation_is_missed() -> None:
 @pytest.mark.parametrize("text", ["-Yes. -No.", "-I know. -A what?", "-ok. -no.", "Stop! -no", "well-known -- and"])
 def test_what_a_speaker_says_is_no_option(text: str) -> None:
     assert not OPTION.search(text)
-    assert OPTION.findall("-v를 쓰고 (-D), -la and -X") == ["-v", "-D", "-la", "-X"]
+    assert OPTION.findall("쓰는 -v와 (-D), -la and -X") == ["-v", "-D", "-la", "-X"]
 
 
 @pytest.mark.parametrize(

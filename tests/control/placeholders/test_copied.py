@@ -145,6 +145,7 @@ def test_a_message_that_is_no_file_is_copied_and_named(tokenizer: Tokenizer, lin
         ("<b>open</b> &amp; save", "<b>open</b> &amp; save"),
         ("open the file。", "open the file."),
         ("open the file(s) and print(s)", "open the files and print(s)"),
+        ("open the time(s) and json.file(s) please", "open the time(s) and json.file(s) please"),
         ("𝐨𝐩𝐞𝐧 𝘁𝗵𝗲 ﬁle", "open the file"),
         ("open\u2800the f\U000e0041ile\ufffc", "open the file"),
     ],

@@ -54,10 +54,8 @@ PLAIN_WORDS, PLAIN_LETTERS, COPIED_SHARE = 3, 12, 0.9
 # Characters within a word that make it an address, a path or a formula; and what is around a word.
 CODE = re.compile(r"[\d_/\\@.:=<>#]")
 _AROUND = re.compile(r"^\W+|\W+$")
-# A short sentence that is called out or asked; with a placeholder, or the name in its place, that ends in any way.
-_CALLED = re.compile(
-    r"[A-Z]?[a-z]{2,20},? .{1,60}[!?]|[A-Z]?[a-z]{2,20},? (?:.{0,40} )?(?:X\d{1,3}|\W{0,2}\{.{1,40})[.!?]"
-)
+# A short sentence with a placeholder, or the name in its place: a greeting, no name.
+_CALLED = re.compile(r"[A-Z]?[a-z]{2,20},? (?:.{0,40} )?(?:X\d{1,3}|\W{0,2}\{.{1,40})[.!?]")
 
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dragoman.control.faults.amounts import find_amounts
+from dragoman.text.terms.protect import COMMAND, DASHED_WORDS
 
 REPLACEMENT = "\ufffd"
 # Signs for which there are words (English and Korean, in lower case), and others that are written for them.
@@ -151,18 +152,22 @@ _SHORT_MEASURES = {"g": "그램|gram", "s": "초|sec|잠깐|년대", "l": "리�
 _SHORT_MEASURE = re.compile(r"(?<![\d.,$€£¥₩A-Za-z-])(\d+(?:[.,]\d+)*)(?:\s([gsl])|(g))(?![\w'’/-])")
 # Inches, where no quotation ends, points of percentages, a measure of floors in Korea, and currencies in words.
 _DIGITS = r"(?<![\d.,/])(?P<number>\d++(?:[.,]\d++)*+)"
+_NO_YEAR = rf"(?!(?:19|20)\d\d(?![\d.,])){_DIGITS}"
 _NAMED_AMOUNTS = (
-    (re.compile(rf'^[^"]*?{_DIGITS}(?P<sign>")(?![\w"])[^"]*$'), '["″”]|인치|inch'),
+    (re.compile(rf'^[^"]*?{_NO_YEAR}(?P<sign>")(?![\w"])[^"]*$'), '["″”]|인치|inch'),
     (
         re.compile(rf"{_DIGITS}\s?(?P<sign>(?:%|퍼센트|percentage|per cent)\s?(?:포인트|points?)|%p\b)"),
         r"포인트|point|%p|\bpp\b|\bbps?\b",
     ),
-    (re.compile(rf"{_DIGITS}\s?(?P<sign>평)(?![가-힣]*[균등점])"), r"py[eou]+ng|square|\bsq\b|m2"),
+    (
+        re.compile(rf"{_NO_YEAR}\s?(?P<sign>평)(?=형|짜리|대|남짓|정도|[은을이에의]?(?![가-힣]))"),
+        r"py[eou]+ng|square|\bsq\b|m2",
+    ),
     (re.compile(rf"{_DIGITS}\s?(?P<sign>dollars?|bucks|달러)"), r"달러|불|\$|dollar|buck|usd"),
     (re.compile(rf"{_DIGITS}\s?(?P<sign>euros?\b|유로(?![가-힣]))"), "유로|euro|€|eur"),
-    (re.compile(rf"{_DIGITS}\s?(?P<sign>quid\b|pounds sterling\b)"), "파운드|£|pound"),
-    (re.compile(rf"{_DIGITS}\s?(?P<sign>yen\b|엔(?=[을은이에 의.,!?]|$))"), "엔|yen|[¥円]|jpy"),
-    (re.compile(rf"{_DIGITS}\s?(?P<sign>yuan\b|위안(?![부소]))"), "위안|yuan|[¥元]|rmb|cny|renminbi"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>quid\b(?! pro)|pounds sterling\b)"), "파운드|£|pound"),
+    (re.compile(rf"{_NO_YEAR}\s?(?P<sign>yen\b|엔(?=[을은이의.,!?]|$)|(?<=\d\d\d)엔(?= ))"), "엔|yen|[¥円]|jpy"),
+    (re.compile(rf"{_DIGITS}\s?(?P<sign>yuan\b|위안(?![부소에]))"), "위안|yuan|[¥元]|rmb|cny|renminbi"),
     (re.compile(rf"{_DIGITS}(?P<sign>(?<=\d\d\d)원(?=\s)|원(?=[을은이에의.,!?]|$))"), "won|₩|krw"),
 )
 # Dollars of other countries, and other currencies by their codes, next to a number; what says so elsewhere.
@@ -217,8 +222,8 @@ _SUMS = {
     "억": r"hundred[ -]million|\b100 million|(?<![\d,])100,?000,?000(?![\d,])",
 }
 SUM = re.compile(
-    rf"(?<![가-힣\d])(?<!\d )({'|'.join(sorted(_SUMS, key=len, reverse=True))})(?: ?달러| 원|원(?:짜리|을|에|으로|권))"
-    "(?![소칙래인])"
+    rf"(?<![가-힣\d])(?<![천백십만억조수몇일이삼사오육칠팔구러열\d] )({'|'.join(sorted(_SUMS, key=len, reverse=True))})"
+    "(?: ?달러| 원(?=[은을이의에도만씩]|짜리|권|어치|으로|[^가-힣]|$)|원(?=짜리|에|권))(?! ?(?:인|소|원))"
 )
 
 
@@ -236,24 +241,33 @@ ROMAN = re.compile(
 
 def other_numerals(source: str, text: str) -> Counter[str]:
     """The Roman numerals of a source in place of which a translation has others."""
-    ours, theirs = Counter(ROMAN.findall(source)), Counter(ROMAN.findall(text))
-    return ours - theirs if theirs - ours else Counter()
+    ours, theirs = ([hit[0] for hit in ROMAN.finditer(side)] for side in (source, text))
+    there, here = ({numeral.upper() for numeral in numerals} for numerals in (theirs, ours))
+    return Counter(numeral for numeral in ours if numeral.upper() not in there) if there - here else Counter()
 
 
 # Options of a command: `-` and a letter or few behind a space; `-Yes` and `-I` are what a speaker says.
 OPTION = re.compile(
-    r"(?:^-[a-z]{1,3}(?![.,!?])|(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
+    r"(?:(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
     r"(?![A-Za-z0-9_'’-])"
 )
 
 
+_ABOUT_OPTIONS = re.compile(
+    r"[\"'`(\[]-[A-Za-z]|--[a-z]|\b(?:option|flag|switch|parameter|argument)s?\b|옵션|플래그|인수"
+)
+# Words that a writer puts between dashes instead of commas.
+_DASHED_WORDS = frozenset(f"-{word}" for word in DASHED_WORDS.split("|"))
 _WRITTEN_OPTION = re.compile(r"-[A-Za-z]{1,3}(?![A-Za-z0-9_])")
 
 
 def lost_options(source: str, text: str) -> Counter[str]:
-    """The short options of commands that a translation lacks."""
-    present = set(_WRITTEN_OPTION.findall(text))
-    return Counter({option: 1 for option in OPTION.findall(source) if option not in present})
+    """The short options of commands that a translation lacks; a dash before a word is none."""
+    options = OPTION.findall(source)
+    if not (len(set(options)) > 1 or COMMAND.search(source) or _ABOUT_OPTIONS.search(source)):
+        return Counter()
+    present = {*_WRITTEN_OPTION.findall(text), *_DASHED_WORDS}
+    return Counter({option: 1 for option in options if option not in present})
 
 
 _NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
@@ -262,7 +276,8 @@ _NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
 def added_halves(source: str, text: str) -> Counter[str]:
     """The half of a day that a translation has made of something else: pH 7.4 is no 오후 7.4."""
     halves = _NO_HOUR.findall(text)
-    return Counter() if halves and re.search(r"오[전후]|[ap]\.?m", source, re.IGNORECASE) else Counter(halves)
+    hours = re.compile(r"오[전후]|[ap]\.?m|morning|noon|evening|night|o['’]clock", re.IGNORECASE)
+    return Counter() if halves and hours.search(source) else Counter(halves)
 
 
 OTHERS = {OPTION: lost_options, ROMAN: other_numerals, SUM: lost_sums}

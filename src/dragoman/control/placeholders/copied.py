@@ -170,7 +170,8 @@ class Reader:
             columns.append((text, part[left + end - begin :]))
             in_capitals.append(self._has_capitals and outside.isupper())
         if colours and columns:
-            before, columns = _extended(colours["before"] + before, columns, colours["behind"])
+            indent = before[: len(before) - len(before.lstrip())]
+            before, columns = _extended(indent + colours["before"] + before[len(indent) :], columns, colours["behind"])
         line.frame = Frame(before, tuple(columns)) if columns else Frame(_as_it_is(as_given))
         line.text = line.frame.text
         line.in_capitals = bool(columns) and all(in_capitals) and self._writes_capitals()

@@ -107,8 +107,9 @@ _PHONE = r"""
       | \(\d{2,4}\)[ -]?\d{3,4}[ .-]\d{3,4} | 0\d{1,2}[ .]\d{3,4}[ .]\d{4} | \d{3}\.\d{3,4}\.\d{4} | \d{3}-\d{4}
       | 1[56]\d\d-(?!1[5-9])\d{4} | \d{6}-\d{7} | \d{4}(?:[ ]\d{4}){2,4} | \d{1,8} (?: -\d{1,8} ){2,8} )
       (?![\w-]|[.,]\d)
-    | (?<![\w.,:-])\d{2,3}[가나다라마거너더러머버서어저고노로모보소오구누두루무부수우하허][ ]?\d{4}
-      (?![\d:%-]|[.,]\d|\s?[가-힣]*[년원명만억개월])
+    | (?<![\w.,:-])\d{2,3}(?: [가나다라마거너더러머버서어저고노로모보소오구누두루무부수우하허]
+      | [가라마거너머버서어저노로오누루우하허][ ] )
+      \d{4} (?![\d:%-]|[.,]\d|\s?[가-힣]*[년원명만억개월])
 """
 # Letters and digits with what joins them; `_is_identifier` says which of them are words with a number.
 _IDENTIFIER_RUN = r"""
@@ -123,34 +124,45 @@ _MARKER = r"""
     | &lt;/?[A-Za-z][\w:.-]{0,30}
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
     | (?<![\w*])_{3,80}(?![\w*])
-    | (?<![\w.])[A-Za-z][ ]?[\u2264\u2265\u2260\u2248][ ]?-?\d{1,20}(?:[.,]\d{1,20})?(?![\w%])
+    | (?<![\w.])[xznpkqrtXZ][ ]?[\u2264\u2265\u2260\u2248][ ]?-?\d{1,20}(?:[.,]\d{1,20})?(?![\w%])
     | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
-# Variables of messages, `:count` behind a space, and pictures by their names, `:smile:`; no emoticon has three letters,
-# and these words follow a colon where a space is missing.
+# Variables of messages, `:count` behind a space, by usual names or with `_`, since a space may be on the wrong side of
+# a colon; and pictures by their names, `:smile:`.
 _COLON = r"""
     | (?<![^\s"'“‘(\[>]) (?<!\d[ ]) :
-      (?! (?:this|that|these|those|the|and|but|for|not|yes|you|your|they|there|here|what|when|where|who|why|how|she|was|
-        are|can|please|because|then|now|just|its|one|two|three)(?![A-Za-z0-9_]) )
-      [a-z][a-z_]{2,40}[A-Za-z0-9_]{0,20} (?![\w:-])
+      (?: [a-z]{1,20}(?:_[a-z0-9]{1,20}){1,4} | attribute|amount|app|author|city|company|count|current|date|day|days|
+        email|field|filename|firstname|format|hours|id|index|item|items|key|label|lastname|limit|link|locale|max|min|minutes|
+        model|month|name|num|number|other|page|pages|password|path|phone|position|price|product|quantity|role|seconds|
+        site|size|slug|status|subject|time|title|token|total|type|url|user|username|users|value|values|version|year )
+      (?![\w:-])
     | (?<![\w:]) :(?:[a-z][a-z0-9_+-]{1,30}|[+-]1): (?![\w:])
 """
 # Names of C++ and Rust, and messages of ICU, of which a line is no file.
 _BRANCH = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,80}\}){0,200}+\}){0,200}+\}){0,400}+\}"
 ICU_MESSAGE = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|select|selectordinal)\s?,")
 _CODE = rf"""
-    | (?<![\w:]) [A-Za-z_]\w{{0,60}}(?:::~?[A-Za-z_]\w{{0,60}}){{1,6}} (?![\w:])
+    | (?<![\w:]) (?: (?:std|boost|absl|crate|self|super|core|alloc|chrono|tokio|serde)(?:::~?\w{{1,60}}){{1,6}}
+      | [A-Za-z_]\w{{0,60}}(?:::~?\w{{1,60}}){{2,6}} | [A-Za-z_]\w{{0,60}}::~?\w{{1,60}}(?=[(<])
+      | (?:[A-Za-z]{{0,40}}[a-z][A-Z]\w{{0,40}}|[A-Za-z]{{1,40}}_\w{{0,40}})::~?\w{{1,60}} ) (?![\w:])
     | {ICU_MESSAGE.pattern}(?:[^{{}}]|{_BRANCH}){{1,400}}+\}}
 """
-# A command with its options: the first word says that it is one, words of prose are none of it.
+# A command with its options: the first word says that it is one, words of prose are none of it. Names that are words
+# (a cargo, a ball of yarn) say so only with a subcommand or a long option; an option is no article between dashes.
 _TOOLS = (
-    "git|npm|npx|pnpm|yarn|pip3?|python3?|docker|podman|kubectl|helm|apt|apt-get|dnf|yum|brew|cargo|conda|curl|wget|ssh|scp|"
-    "rsync|tar|grep|sed|awk|ls|rm|cp|mv|mkdir|chmod|chown|gcc|systemctl|ffmpeg|psql|mysql|tmux"
+    "npm|npx|pnpm|pip3|kubectl|apt-get|dnf|wget|ssh|scp|rsync|grep|awk|ls|rm|cp|mv|mkdir|chmod|chown|gcc|systemctl|ffmpeg|"
+    "psql|mysql|tmux"
 )
+_WORDS_TOO = "git|yarn|pip|docker|podman|helm|apt|yum|brew|cargo|conda|python3?|tar|sed|curl"
+COMMAND = re.compile(rf"(?<![\w./:-])(?:{_TOOLS}|{_WORDS_TOO})(?![\w-])")
 _SUBCOMMANDS = (
     "run|install|uninstall|commit|push|pull|add|build|exec|get|apply|clone|checkout|start|stop|restart|status|log|logs|diff|"
     "merge|rebase|fetch|init|update|upgrade|remove|rm|list|ps|images|publish|test|create|delete|describe|config|branch|"
     "tag|stash|reset|show|up|down|compose|pods|pip|venv|enable|disable"
+)
+# What a writer puts between dashes instead of commas begins so.
+DASHED_WORDS = (
+    "all|and|as|at|by|de|du|el|en|for|he|if|in|is|it|la|le|my|no|of|on|or|que|she|so|the|to|un|une|was|we|you"
 )
 _OPTION = r"-[A-Za-z]{1,3}(?![\w-])|--[a-z][a-z-]{1,40}(?:=[\w./:@%+-]{1,60})?(?![\w-])"
 _NO_PACKAGE = (
@@ -158,7 +170,12 @@ _NO_PACKAGE = (
     "which|will|with|would|you|your"
 )
 _SHELL_COMMAND = rf"""
-    | (?<![\w./:-]) (?:sudo[ ])? (?:{_TOOLS}) (?:[ ](?:{_SUBCOMMANDS})(?![\w-])){{0,3}}
+    | (?<![\w./:-]) (?:sudo[ ])?
+      (?: (?:{_TOOLS})
+        | (?:{_WORDS_TOO}) (?=(?:[ ](?:{_SUBCOMMANDS})){{1,3}}[ ]-(?!(?:{DASHED_WORDS})\b)|[ ]--[a-z])
+        | python3?(?=[ ]-[mcVuO][ ]) | tar(?=[ ]-[cxt][a-z]{{0,4}}[ ]) | sed(?=[ ]-[inErs]{{1,3}}[ ]['"])
+        | curl(?=[ ]-[A-Za-z][^\n]{{0,120}}://) )
+      (?:[ ](?:{_SUBCOMMANDS})(?![\w-])){{0,3}}
       (?: [ ](?:{_OPTION}) (?: [ ](?: "[^"\n]{{1,100}}" | '[^'\n]{{1,100}}' | [\w.-]{{0,40}}/[\w./-]{{0,60}}(?<![.,])
         | (?<=-m[ ])(?:pip|venv|pytest|unittest|http\.server)(?:[ ](?:{_SUBCOMMANDS})(?![\w-]))? ) ){{0,2}} ){{1,8}}
       (?: (?<=install)[ ](?!(?:{_NO_PACKAGE})\b)

@@ -34,9 +34,14 @@ _UNSEEN_HERE = re.compile(
 )
 # Of Braille the sign without a dot, where no other sign of Braille is: a space.
 _BLANK_BRAILLE = re.compile("(?<![\u2800-\u28ff])\u2800+(?![\u2800-\u28ff])")
-# A noun of one or more, `file(s)`, and no call of a function.
+# A noun of one or more, `file(s)`, by a list: `solve(s)` is a call, `time(s)` are seconds, `copper(s)` is solid.
 _ONE_OR_MORE = re.compile(
-    r"(?<=[a-z]{4})(?<!\bprint|\binput|\brange|\btuple|\bfloat|\bbytes|\bsuper)\((e?s)\)(?![\w(])"
+    r"(?<![\w.])((?:account|attendee|book|car|cat|change|child|comment|cookie|country|day|device|document|dog|email|"
+    r"employee|error|file|folder|friend|guest|hour|image|item|language|lesson|line|link|member|message|minute|month|name|"
+    r"night|number|option|order|page|parent|participant|passenger|payment|person|photo|picture|player|product|question|"
+    r"recipient|result|row|seat|section|student|teacher|ticket|topic|user|video|visitor|warning|week|word|year)"
+    r")\(s\)(?![\w(])",
+    re.IGNORECASE,
 )
 # The middle dot that begins an entry of a list.
 _BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
@@ -59,7 +64,7 @@ def read(text: str, scripts: frozenset[str], entities: bool, known: Callable[[],
         text = _ENTITY.sub(_decoded, text)
     text = without_colours(text)
     if scripts == _LATIN and "s)" in text:
-        text = _ONE_OR_MORE.sub(r"\1", text)
+        text = _ONE_OR_MORE.sub(r"\1s", text)
     if text.isascii():
         return text
     text = _STYLED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), _UNSEEN_HERE.sub("", text))
