@@ -118,7 +118,7 @@ def test_with_attention_few_scorings_link_the_words_that_all_of_them_would_link(
     )
     assert translation.alignment == expected.alignment
     assert len(translation.alignment) == 7
-    assert (each.scored, together.scored) == (8, 3)
+    assert (each.scored, together.scored) == (8, 4)
 
 
 def test_a_word_that_no_erasure_costs_anything_is_linked_by_attention(tokenizer: Tokenizer) -> None:

@@ -15,7 +15,7 @@ import torch
 import dragoman
 from dragoman import DragomanError, Translator
 from dragoman.bundle import open_bundle, write_bundle
-from dragoman.config import ModelConfig, RunConfig
+from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -51,7 +51,7 @@ def write(folder: Path, config: RunConfig, tokenizer: Tokenizer, seed: int) -> P
 @pytest.fixture
 def models(toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer, tmp_path: Path) -> list[Path]:
     """A model of each direction."""
-    config = toy_run().model_copy(update={"model": ModelConfig.model_validate(SHAPE)})
+    config = toy_run().model_copy(update={"model": ModelConfig.model_validate(SHAPE), "decode": DecodeConfig()})
     turned = config.project.model_copy(update={"source": "de", "target": "en"})
     back = config.model_copy(update={"project": turned})
     return [write(tmp_path / "en-de", config, toy_tokenizer, 3), write(tmp_path / "de-en", back, toy_tokenizer, 4)]

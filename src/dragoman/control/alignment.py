@@ -5,7 +5,7 @@ costs it most (Li et al. 2016). To erase each word by itself takes a scoring for
 is done only for an engine that has no attention.
 
 Attention alone links more words wrongly than erasure, but what it confuses are few words. So words that no target word
-attends to together are erased together, in three groups or in as many as have four words at most. A target word loses
+attends to together are erased together, in four groups or in as many as have four words at most. A target word loses
 by the erasure of the group that its source word is in, and which word of the group that is, attention says. This takes
 a third of the scorings and links better (decision 72).
 """
@@ -30,7 +30,7 @@ from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Translation
 
 # Source words are erased in this many groups, or in more where one would have more than TOGETHER words.
-GROUPS, TOGETHER = 3, 4
+GROUPS, TOGETHER = 4, 4
 
 Words = tuple[list[int], list[int], list[Span]]
 
