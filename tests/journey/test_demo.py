@@ -23,7 +23,7 @@ def test_the_demo_trains_scores_translates_and_says_what_to_type_next(
     page = (folder / "look.html").read_text(encoding="utf-8")
     assert f"{folder / 'look.html'}, to open in a browser" in talk
     assert '"film": {"frames": [{"step": 0,' in page or '"film":{"frames":[{"step":0,' in page
-    assert len(page) < 6_000_000
+    assert len(page) < 8_000_000  # 5.1 MB of weights, and matrices of whatever a model of few updates writes
     assert "nrefs:1" in (model / "README.md").read_text(encoding="utf-8"), "the card has the signatures"
 
     assert main(["translate", "-m", str(model), "Click OK.", "Save the file."]) == 0
