@@ -97,6 +97,7 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("COVID-19 spread quickly.", "독감이 빠르게 퍼졌다.", "placeholder", "COVID-19"),
         ("It costs $1.", "가격은 1원입니다.", "sign", "$"),
         ("«Save» the file.", "파일을 저장하세요.", "sign", "lacks «"),
+        ("«Save» the file", "«ave· 파일", "sign", "lacks »"),
         ("「Save」 and „Cancel“", "저장과 '취소'", "sign", "lacks „"),
         ("It leaves at 7:30pm.", "7시 30분에 출발한다.", "sign", "lacks p.m."),
         ("A man weighs 180 lb.", "남자는 무게가 180면이다.", "sign", "lacks lb"),

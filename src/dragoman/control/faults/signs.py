@@ -78,6 +78,7 @@ _BLOCKS = "\u2070-\u209c\u20a0-\u20c0\u2100-\u214f\u2150-\u2189\u2190-\u23ff\u24
 _WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\uffe6\ufffd"
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\*{1,3}(?![*])")
 # Quotation marks that people choose: a translation has as many pairs, of any kind. Usual ones come and go.
+_CLOSING = '"\u201c\u201d\u00bb\u203a\u300d\u300f\u300b\u3009'
 _QUOTES = "\u00ab\u2039\u201e\u300c\u300e\u300a\u3008"
 _ANY_QUOTE = re.compile(
     rf"[\"\u201c\u201d\u201f\u00bb\u203a\u300d\u300f\u300b\u3009{_QUOTES}]"
@@ -325,16 +326,24 @@ def lost_measures(source: str, text: str) -> Counter[str]:
 def differing_signs(source: str, text: str) -> tuple[Counter[str], Counter[str]]:
     """The signs that a translation lacks, and those that it makes up; both texts are without placeholders."""
     ours, theirs = signs_of(source), signs_of(text)
+    unclosed = _unclosed(source, text)
     if ours == theirs:
-        return Counter(), Counter()
+        return unclosed, Counter()
     missing, extra = Counter(dict(_absent(ours, theirs, text))), Counter(dict(_absent(theirs, ours, source)))
-    return missing + _unquoted(source, text), extra + _unquoted(text, source)
+    return missing + _unquoted(source, text) + unclosed, extra + _unquoted(text, source)
 
 
 def _unquoted(text: str, other: str) -> Counter[str]:
     """The quotation marks of a text that are chosen ones, as far as another text has fewer pairs of any kind."""
     chosen = [sign for sign in text if sign in _QUOTES]
     return Counter(chosen[(len(_ANY_QUOTE.findall(other)) + 1) // 2 :]) if chosen else Counter()
+
+
+def _unclosed(source: str, text: str) -> Counter[str]:
+    """The mark that ends the quotations of a source, where a translation does not end one."""
+    closing = [sign for sign in source if sign in _CLOSING]
+    opened = [sum(sign in _QUOTES for sign in side) - sum(sign in _CLOSING for sign in side) for side in (source, text)]
+    return Counter(closing[:1]) if opened[0] <= 0 < opened[1] else Counter()
 
 
 def signs_of(text: str) -> Counter[str]:
