@@ -11,7 +11,7 @@ keys are what a call may have besides: a beginning, and several rules.
 A row is the work that its key asks for, which may be more than the search: `max_length` cuts no translation, and
 "max_length that cuts" cuts the longest, which then lack a placeholder or a number and are searched again; `n_best`
 searches sentences once more where texts repeat; `token_scores`, and a beginning, need one scoring of each translation,
-and `alignment` three or more.
+and `alignment` four or more.
 
 In every round each case is timed right after a plain search of the same sentences: `Translator.translate` with the
 model's own options. A ratio is the median over the rounds of the time of a case divided by that of the plain search

@@ -76,7 +76,7 @@ class DecodeConfig(Section):
     lengths. 8 takes at least 5 times as long and finds more of the worst lines."""
     alignment: bool = False
     """Also link the words of each translation to the words of its source, by erasure (Li et al. 2016); a word ends at a
-    space. Costs three scorings per sentence, more for one of more than twelve words; one per word of the source where
+    space. Costs four scorings per sentence, more for one of more than sixteen words; one per word of the source where
     the export has no attention."""
     placeholders: tuple[PatternName, ...] | None = None
     """Names of the patterns whose finds a translation has exactly as often as its source

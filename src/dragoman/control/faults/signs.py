@@ -78,8 +78,9 @@ _BLOCKS = "\u2070-\u209c\u20a0-\u20c0\u2100-\u214f\u2150-\u2189\u2190-\u23ff\u24
 _WIDE = "\u3004\u3012\u3200-\u33ff\uff03-\uff05\uff0a\uff0b\uff1d\uff20\uffe0-\uffe6\ufffd"
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\*{1,3}(?![*])")
 # Quotation marks that people choose: a translation has as many pairs, of any kind. Usual ones come and go.
-_CLOSING = '"\u201c\u201d\u00bb\u203a\u300d\u300f\u300b\u3009'
 _QUOTES = "\u00ab\u2039\u201e\u300c\u300e\u300a\u3008"
+# What ends a quotation; `"` and “ also begin one.
+_CLOSING = '"\u201c\u201d\u00bb\u203a\u300d\u300f\u300b\u3009'
 _ANY_QUOTE = re.compile(
     rf"[\"\u201c\u201d\u201f\u00bb\u203a\u300d\u300f\u300b\u3009{_QUOTES}]"
     r"|(?<!\w)['\u2018\u201a]\b|(?<=[\w.!?…,])['\u2019](?!\w)|(?<!\w)[*_]+\b|(?<=[\w.!?…,])[*_]+(?!\w)"
@@ -252,8 +253,7 @@ OPTION = re.compile(
     r"(?:(?<![.!?…]\s)(?<=[^\s.!?…]\s)-(?:[a-z]{1,3}|[A-Z])|(?<=[\"'`(\[])-(?:[a-z]{1,3}|[A-Z]))"
     r"(?![A-Za-z0-9_'’-])"
 )
-
-
+# What speaks of options: a quoted one, a long one, a word for it.
 _ABOUT_OPTIONS = re.compile(
     r"[\"'`(\[]-[A-Za-z]|--[a-z]|\b(?:option|flag|switch|parameter|argument)s?\b|옵션|플래그|인수"
 )
@@ -272,13 +272,13 @@ def lost_options(source: str, text: str) -> Counter[str]:
 
 
 _NO_HOUR = re.compile(r"오[전후]\s?\d{1,3}\.\d")
+_HOURS = re.compile(r"오[전후]|[ap]\.?m|morning|noon|evening|night|o['’]clock", re.IGNORECASE)
 
 
 def added_halves(source: str, text: str) -> Counter[str]:
     """The half of a day that a translation has made of something else: pH 7.4 is no 오후 7.4."""
     halves = _NO_HOUR.findall(text)
-    hours = re.compile(r"오[전후]|[ap]\.?m|morning|noon|evening|night|o['’]clock", re.IGNORECASE)
-    return Counter() if halves and hours.search(source) else Counter(halves)
+    return Counter() if halves and _HOURS.search(source) else Counter(halves)
 
 
 OTHERS = {OPTION: lost_options, ROMAN: other_numerals, SUM: lost_sums}
