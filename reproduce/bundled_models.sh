@@ -20,6 +20,7 @@ pair=${1:?both, en-ko, ko-en, more, finish or status}; shift
 results= more=
 [ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
 [ "$pair" = more ] && { more=-more pair=${1:?en-ko or ko-en}; shift; }
+[[ $pair =~ ^(both|en-ko|ko-en|status)$ ]] || { echo "$pair: no such model; give en-ko or ko-en" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more everyday=()
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
