@@ -109,8 +109,10 @@ def test_exact_scores_of_tokens_are_the_same_in_any_batch() -> None:
     several = translator.translate(lines, exact=True, token_scores=True)
     for line, found in zip(lines, several, strict=True):
         assert found == translator.translate(line, exact=True, token_scores=True)
-        total = sum(found.candidates[0].log_probs)  # the engine adds in float32
-        assert total == pytest.approx(found.candidates[0].log_prob, rel=len(found.candidates[0].log_probs) * 2**-23)
+        log_probs = found.candidates[0].log_probs
+        # The search computes a token at a time, the scores all at once, and float32 adds in another order on some
+        # processors. A value on the border of two int8 steps, each 1/127 of its row, may then go to either.
+        assert sum(log_probs) == pytest.approx(found.candidates[0].log_prob, abs=len(log_probs) / 127)
 
 
 def test_paths_are_absolute_in_a_pickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

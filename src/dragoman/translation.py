@@ -29,9 +29,10 @@ NO_FAULTS: frozenset[Kind] = frozenset({"segmented", "doubtful"})
 class Candidate:
     """One translation of a line: its text, its score (log P over the length penalty) and log P in nats.
 
-    `log_probs`, present if `decode.token_scores` is set, are log P of each of the `tokens` and of EOS. If a
-    line was translated in parts, its k-th candidate joins the k-th candidates of the parts (of a part with fewer, the
-    last one). Its log P is their sum and its score their mean, so that the best still comes first.
+    `log_probs`, present if `decode.token_scores` is set, are log P of each of the `tokens` and of EOS. They are all
+    computed at once, in the search one after the other: with int8 their sum may differ from `log_prob` by hundredths.
+    If a line was translated in parts, its k-th candidate joins the k-th candidates of the parts (of a part with fewer,
+    the last one). Its log P is their sum and its score their mean, so that the best still comes first.
     """
 
     text: str

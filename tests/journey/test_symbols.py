@@ -47,6 +47,7 @@ def run(project: Path, name: str, steps: int, **data: object) -> RunConfig:
             "output": name,
             "precision": "float32",
             "batch_tokens": 1500,
+            "schedule": "linear",
             "learning_rate": 5e-3,
             "warmup": 30,
             "max_steps": steps,
@@ -59,7 +60,7 @@ def run(project: Path, name: str, steps: int, **data: object) -> RunConfig:
 
 @pytest.fixture(scope="module")
 def model(project: Path) -> Path:
-    return train(run(project, "own", 200, train=["train.tsv"], protect=True)).model_path
+    return train(run(project, "own", 240, train=["train.tsv"], protect=True)).model_path
 
 
 LINES = {

@@ -73,6 +73,12 @@ def test_on_other_lines_the_probability_is_the_share_that_is_accepted() -> None:
     assert mean == pytest.approx(sum(accepted) / len(accepted), abs=0.05)
 
 
+def test_equal_samples_of_a_line_do_not_lower_their_number() -> None:
+    translations, references, samples = lines()
+    samples[0] = samples[0][:1]  # as the engine gives them: no candidate twice
+    assert learn_confidence(translations, references, 50.0, samples).samples == 4
+
+
 def test_what_is_written_is_what_is_read(learned: Confidence, tmp_path: Path) -> None:
     (tmp_path / "confidence.json").write_text(learned.text(), encoding="utf-8")
     assert Confidence.read(tmp_path / "confidence.json") == learned

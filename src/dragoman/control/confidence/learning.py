@@ -64,7 +64,7 @@ def learn_confidence(
         usual,
         limit,
         _fit([features(translation, usual) for translation in usable], outcomes),
-        len(samples[indices[0]]) if samples is not None else 0,
+        max(len(samples[index]) for index in indices) if samples is not None else 0,  # equal ones of a line are one
         sampled,
     )
 
