@@ -26,7 +26,8 @@ test-all: test test-slow test-levels
 # What depends on the order and the width of sums, as processors with less than this one compute it. Shapes are those of
 # every processor, and are not checked. More threads than free cores wait for each other; passively, that costs little.
 ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspection tests/shortlist tests/test_learn.py \
-	tests/training/update/test_threads.py tests/training/test_recipes.py tests/training/update/test_precision.py \
+	tests/test_translator_lists.py tests/training/update/test_threads.py tests/training/test_recipes.py \
+	tests/training/update/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
 # Not what is the same at every level: built pages and notebooks with the code of their pages, what a compiler traces,
 # locks, what chooses its level itself, and that the verification refuses an engine which does not do what it is to do,
@@ -35,12 +36,13 @@ ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspectio
 AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -k "not (site or notebook or compiled or trained_into or torchs_compiler or \
 	lesser_processor or forgets or only_exactly or another_log_p or thousand or same_with_a_trained_model)" \
 	$(ARITHMETIC) -m
-# Every combination at one level; at the others the quick ones, in which each model and each option is.
+# Every combination at one level; at the others the quick ones, in which each model and each option is. At the last,
+# CTranslate2 multiplies by oneDNN, as on processors that are not Intel's.
 test-levels: $(VENV)/.installed
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 CT2_FORCE_CPU_ISA=GENERIC \
 		$(AT_LEVEL) "not slow and not gpu"
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 CT2_FORCE_CPU_ISA=AVX2 $(AT_LEVEL) "not gpu"
-	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(AT_LEVEL) "not slow and not gpu"
+	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE CT2_USE_MKL=0 $(AT_LEVEL) "not slow and not gpu"
 
 # The SIMD kernels of pages: clang 14 with lld (Debian 12) writes the bytes that are checked in.
 KERNELS := clang --target=wasm32 -O3 -msimd128 -nostdlib -Wl,--no-entry -Wl,--export=__heap_base -Wl,--export-dynamic -Wl,--strip-all

@@ -38,7 +38,7 @@ def machine() -> dict[str, Any]:
         known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     family = f", family {known['cpu family']}, model {known['model']}" if "cpu family" in known else ""
     flags = known.get("flags", "").split()
-    names = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "CT2_FORCE_CPU_ISA")
+    names = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "CT2_FORCE_CPU_ISA", "CT2_USE_MKL")
     level = {
         "has": next((flag for flag in FLAGS if flag in flags), platform.machine()),
         "limited_to": {name: os.environ[name] for name in names if name in os.environ},
