@@ -204,6 +204,7 @@ def test_without_a_header_one_is_added(tmp_path: Path) -> None:
         ('"a"\n', "a.po:1: a quoted line that continues nothing"),
         ('msgid ""\nmsgstr "charset=NO-SUCH\\n"\n', "a.po:2: charset NO-SUCH is unknown"),
         ('msgid ""\nmsgstr "charset=rot13\\n"\n', "a.po:2: charset rot13 is unknown"),
+        ('msgid ""\nmsgstr ""\n"Language: en"\n"Plural-Forms: x\\n"\n', "a.po:3: a line of the header has no"),
         ("msgid ä\n".encode("latin-1"), "a.po:1: byte 6 is not UTF-8"),
         ('msgid ""\nmsgstr "charset=UTF-8\\n"\n\nmsgid "Hello"\nmsgstr "안녕"\n'.encode("cp949"), "a.po:5: byte"),
     ],

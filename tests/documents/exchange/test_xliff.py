@@ -267,3 +267,20 @@ def test_the_language_of_the_targets_stays_if_it_is_the_one_asked_for(
         document = opened(tmp_path, content, request)
         result = written(document, [unit.source for unit in document.units], request)
         assert f'{attribute}="{tag if same else target}"' in result
+
+
+def test_text_between_halves_of_a_mark_that_forbids_translation_stays(tmp_path: Path) -> None:
+    page = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="ko"><file id="f">'
+        '<unit id="u"><segment id="s"><source>Open <sm id="1" translate="no"/>Big <ph id="2"/>Apple<em startRef="1"/> '
+        "now</source></segment></unit></file></xliff>"
+    )
+    document = opened(tmp_path, page)
+    [unit] = document.units
+    assert unit.source.text == "Open Big Apple now"
+    assert [unit.source.text[begin:end] for begin, end in unit.source.protected] == ["Big Apple"]
+    file = BytesIO()
+    xliff.write(document, [InlineText("Big Apple 열기", (), ((0, 9),))], EN_KO, file)
+    assert (
+        '<sm id="1" translate="no"/>Big <ph id="2"/>Apple<em startRef="1"/> 열기</target>' in file.getvalue().decode()
+    )

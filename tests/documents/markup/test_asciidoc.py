@@ -82,3 +82,10 @@ def test_the_time_is_that_of_the_length(tmp_path: Path, unit: str) -> None:
     path = tmp_path / "a.adoc"
     path.write_text(unit * 5000, encoding="utf-8")
     texts(path)
+
+
+@pytest.mark.parametrize("attributes", ["[%header,format=csv]", '[format="dsv"]', '[cols="1,1", format = tsv]'])
+def test_a_table_of_another_format_stays(tmp_path: Path, attributes: str) -> None:
+    path = tmp_path / "a.adoc"
+    path.write_text(f"Text.\n\n{attributes}\n|===\nName,Role\nAnn,Lead\n|===\n\nMore.\n", encoding="utf-8")
+    assert texts(path) == ["Text.", "More."]

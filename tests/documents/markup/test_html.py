@@ -205,3 +205,15 @@ def test_what_is_in_another_language_and_formulas_stay(tmp_path: Path) -> None:
     assert [unit.source.text[slice(*span)] for span in unit.source.protected] == ["trois"]
     check_changed(check_laws(document.path), tmp_path)
     assert len(texts(opened(tmp_path / "a.html", page, DocumentOptions("und", "ko")))) > 2
+
+
+def test_attributes_of_elements_that_are_copied_are_text(tmp_path: Path) -> None:
+    page = (
+        '<p>Write <textarea placeholder="Your message">typed</textarea> here.</p><iframe title="The map"></iframe>'
+        '<pre title="An example">x = 1</pre><div translate="no" title="Never"><p>No</p></div>'
+    )
+    document = check_laws(opened(tmp_path / "a.html", page).path)
+    assert texts(document) == ["Write", "Your message", "here.", "The map", "An example"]
+    result = replaced(document, {"Your message": "메시지", "The map": "지도"}).decode()
+    assert 'placeholder="메시지">typed</textarea>' in result
+    assert '<iframe title="지도">' in result

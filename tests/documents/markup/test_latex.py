@@ -185,3 +185,12 @@ def test_nothing_in_the_preamble_hides_the_document(tmp_path: Path, preamble: st
 )  # fmt: skip
 def test_what_is_text_is_found(tmp_path: Path, body: str, expected: list[str]) -> None:
     assert body_texts(tmp_path, body) == expected
+
+
+def test_the_space_after_a_name_stays(tmp_path: Path) -> None:
+    page = "\\documentclass{a}\\begin{document}\nto the \\LaTeX\\ lab, and \\TeX\\ users\n\\end{document}\n"
+    document = opened(tmp_path / "a.tex", page)
+    [source] = texts(document)
+    result = replaced(document, {source: source.replace("lab", "room")}).decode()
+    assert "\\LaTeX\\ room" in result
+    assert "\\TeX\\ users" in result

@@ -250,3 +250,18 @@ def test_abbreviations_and_lines_of_mdx_stay(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.md", page)
     assert texts(document) == ["Settings", "import the file now.", "HTML is open.", "and", "A map"]
     check_changed(check_laws(document.path), tmp_path)
+
+
+def test_a_backslash_before_a_letter_is_text(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.md", "Open C:\\Windows\\drivers, 5\\% off, `x\\y`.\n")
+    assert texts(document) == ["Open C:\\Windows\\drivers, 5% off, `x\\y`."]
+    assert "C:\\Windows\\drivers" in check_laws(document.path).path.read_text()
+
+
+def test_a_value_over_two_lines_of_the_front_matter_is_one_text(tmp_path: Path) -> None:
+    page = "---\ntitle: One\ndescription: What is new and\n  how to upgrade\nweight: 3\n---\n\nText.\n"
+    document = opened(tmp_path / "a.md", page)
+    assert texts(document) == ["One", "What is new and how to upgrade", "Text."]
+    result = replaced(document, {"What is new and how to upgrade": "새 것: 이렇게"}).decode()
+    assert '\ndescription: "새 것: 이렇게"\nweight: 3\n' in result
+    assert replaced(document, {}).decode() == page

@@ -111,3 +111,15 @@ def test_links_may_have_the_same_text_unless_something_refers_to_them(tmp_path: 
     assert "`이것 <a.html>`__ 열기\n\n`이것 <b.html>`__ 열기\n" in result
     assert "`a name <c.html>`_ and `a name`_" in result
     assert not document.remarks
+
+
+def test_a_doctest_is_code(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.rst", "Text.\n\n>>> greet('Ann')\n'Hello Ann'\n\nMore.\n")
+    assert texts(document) == ["Text.", "More."]
+
+
+def test_the_first_cell_of_a_row_of_a_list_table_is_text(tmp_path: Path) -> None:
+    page = ".. list-table::\n\n   * - Head one\n     - Head two\n   * - cell one\n     - cell two\n"
+    document = check_laws(opened(tmp_path / "a.rst", page).path)
+    assert texts(document) == ["Head one", "Head two", "cell one", "cell two"]
+    assert document.notices == ()

@@ -95,3 +95,31 @@ def convert(path: Path, kind: str) -> None:
         pytest.skip("LibreOffice is not installed")
     if not path.with_suffix(f".{kind}").exists():
         pytest.skip("LibreOffice has no program for this format")
+
+
+def test_what_formulas_and_lists_compare_stays(tmp_path: Path) -> None:
+    def cell(text: str) -> str:
+        return f"<table:table-cell {STRING}><text:p>{text}</text:p></table:table-cell>"
+
+    formula = 'table:formula="of:=IF([.A1]=&quot;approved&quot;;1;COUNTIF([.A1:.A9];&quot;*item*&quot;))"'
+    rule = 'table:condition="of:cell-content-is-in-list(&quot;Yes&quot;;&quot;No&quot;)"'
+    body = (
+        f'<office:spreadsheet><table:content-validations><table:content-validation table:name="v" {rule}/>'
+        f'</table:content-validations><table:table table:name="Data"><table:table-row>{cell("Approved")}'
+        f"{cell('Red item')}{cell('Yes')}{cell('Is it approved?')}<table:table-cell {FLOAT} {formula}/>"
+        "</table:table-row></table:table></office:spreadsheet>"
+    )
+    sheet = document(tmp_path / "a.ods", body)
+    assert texts(sheet) == ["Is it approved?"]
+    assert (
+        "values that a list allows or a formula compares stay as they are: *item*, No, Yes, approved" in sheet.notices
+    )
+
+
+def test_the_description_of_a_picture_is_text(tmp_path: Path) -> None:
+    frame = "<draw:frame><svg:title>A title</svg:title><svg:desc>What it shows</svg:desc></draw:frame>"
+    slides = document(
+        tmp_path / "a.odp", f'<office:presentation><draw:page draw:name="p">{frame}</draw:page></office:presentation>'
+    )
+    assert texts(slides) == ["A title", "What it shows"]
+    check_laws(slides.path, tmp_path)

@@ -161,3 +161,13 @@ def test_values_that_something_compares_stay_and_are_named(tmp_path: Path) -> No
     assert texts(document) == ["Is it done?", "closed"]
     assert any("Done, High, Late, Low, No, Yes" in notice for notice in document.notices)
     check_laws(document.path, tmp_path)
+
+
+def test_what_is_compared_without_case_or_with_wildcards_stays(tmp_path: Path) -> None:
+    sheet = (
+        '<sheetData><row><c r="A1"><f>IF(B1="approved",1,COUNTIF(B:B,"*item*")+COUNTIF(B:B,"&lt;&gt;open")'
+        '+COUNTIF(B:B,"wh~?t?"))</f></c></row></sheetData>'
+    )
+    document = book(tmp_path, si("Approved", "Red item", "Open", "Wh?ts", "whats", "Approved or not"), sheet)
+    assert texts(document) == ["whats", "Approved or not"]
+    check_laws(document.path, tmp_path)

@@ -325,6 +325,26 @@ def test_an_update_keeps_what_an_earlier_translation_has(tmp_path: Path) -> None
     assert out.read_text(encoding="utf-8") == '{"a": "eins", "b": {"c": "TWO", "d": "NEW"}}'
 
 
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("a.properties", "# ü\np={print}\no={open}\n"),
+        (
+            "a.resx",
+            '<root><data name="p"><value>{print}</value></data><data name="o"><value>{open}</value></data></root>',
+        ),
+    ],
+)
+def test_an_update_keeps_the_keys_that_a_person_chose(tmp_path: Path, name: str, page: str) -> None:
+    mark = "&amp;" if name == "a.resx" else "&"
+    source, out = tmp_path / name, tmp_path / f"ko.{name}"
+    source.write_text(page.format(print=f"{mark}Print page", open=f"{mark}Open"), encoding="utf-8")
+    out.write_text(page.format(print=f"인쇄({mark}R)", open=f"{mark}Open"), encoding="utf-8")
+    run([source], out, by := Capitals(), update=True)
+    assert by.asked == [["Open"]]
+    assert out.read_text(encoding="utf-8") == page.format(print=f"인쇄({mark}R)", open=f"{mark}OPEN")
+
+
 def test_remarks_of_a_writer_are_to_be_looked_at(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = plain.write
 

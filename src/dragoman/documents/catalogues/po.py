@@ -66,7 +66,8 @@ def read(path: Path, options: DocumentOptions) -> Document:
     """The messages of a PO file, but for obsolete ones; with `update` those that are empty or fuzzy."""
     decoded = _decode(path, path.read_bytes())
     listed = messages(path, decoded)
-    header = header_of(next((message for message in listed if message.is_header), None), options.target, options.update)
+    first = next((message for message in listed if message.is_header), None)
+    header = header_of(path, first, options.target, options.update)
     current = [
         (message, entry)
         for message, entry in _entries(path, decoded, listed)

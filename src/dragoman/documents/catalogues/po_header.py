@@ -6,11 +6,14 @@ it; its C expression is checked for its characters and copied, never evaluated.
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import polib
 
 from dragoman.documents.catalogues.po_lines import PoMessage
 from dragoman.documents.core.splice import Decoded, Splice
+from dragoman.errors import DataError
 from dragoman.text.words.language import primary_language, same_language
 
 # A number of forms, and an expression of `n`, numbers and operators.
@@ -74,6 +77,7 @@ def rule_of(target: str) -> tuple[int, str] | None:
 
 # The value of a header line in the text of the file; long ones run over several quoted lines.
 _VALUE = r"""(?:(?<=")|(?<=\\n)){key}:((?:[^"\\\r\n]|\\[^n\r\n]|"\s*\n\s*")*)\\n"""
+_KEY = re.compile(r"[A-Z][A-Za-z-]+: ")
 _LANGUAGES = {"zh-hant": "zh_TW", "zh-hans": "zh_CN", "sr-latn": "sr@latin", "uz-cyrl": "uz@cyrillic"}
 
 
@@ -89,8 +93,12 @@ class PoHeader:
     notices: tuple[str, ...]
 
 
-def header_of(message: PoMessage | None, target: str, update: bool) -> PoHeader:
-    """The header of a file, for a translation into `target`."""
+def header_of(path: Path, message: PoMessage | None, target: str, update: bool) -> PoHeader:
+    """The header of a file, for a translation into `target`. Raises DataError if two of its lines are one."""
+    for number, (raw, after) in enumerate(pairwise(message.forms[0].raw if message else ())):
+        if message and _KEY.match(after) and raw and not raw.endswith("\\n"):
+            line = message.forms[0].line + number
+            raise DataError(f"{path}:{line}: a line of the header has no \\n at its end; add it")
     text = polib.unescape("".join(message.forms[0].raw)) if message else ""
     lines = [line.partition(":") for line in text.splitlines()]
     values = {key.strip(): value.strip() for key, _, value in lines}

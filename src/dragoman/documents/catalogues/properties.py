@@ -74,7 +74,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
         return f"\\{text}" if text[:1] in (" ", "\t", "\f") and decoded.text[value.begin] != text[0] else text
 
     document = document_of(path, Values(decoded, values, encode), notices)
-    return replace(document, units=[replace(unit, source=without_mark(unit.source)) for unit in document.units])
+    return replace(
+        document, units=[replace(unit, source=without_mark(unit.source), label=unit.source) for unit in document.units]
+    )
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:

@@ -22,7 +22,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if root.name != "root":
         raise DataError(f"{path}:{root.line}: no resources of .NET, but <{root.name}>; check the file")
     document = document_of(path, decoded, root, XmlStrings(_strings, _role, lines=True))
-    return replace(document, units=[replace(unit, source=without_mark(unit.source)) for unit in document.units])
+    return replace(
+        document, units=[replace(unit, source=without_mark(unit.source), label=unit.source) for unit in document.units]
+    )
 
 
 def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:

@@ -53,6 +53,8 @@ class Unit:
     """The most characters of its translation that the document allows."""
     existing: InlineText | None = None
     """The translation that the document already has, complete or not."""
+    label: InlineText | None = None
+    """What the document has for `source`, where that is without the mark of an accelerator key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,11 @@ def without_mark(source: InlineText, translation: InlineText | None = None) -> I
 
 
 def with_mark(source: InlineText, translation: InlineText) -> InlineText:
-    """A translation of `without_mark(source)`, with the key of the source."""
+    """A translation of `without_mark(source)`, with the key of the source; one that has a key keeps it."""
     accelerator = _accelerator(source)
-    return translation if accelerator is None else InlineText(with_accelerator(translation.text, accelerator))
+    if accelerator is None or find_accelerator(translation.text):
+        return translation
+    return InlineText(with_accelerator(translation.text, accelerator))
 
 
 def _accelerator(source: InlineText) -> Accelerator | None:

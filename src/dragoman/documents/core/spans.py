@@ -204,8 +204,11 @@ def _extend(codes: dict[tuple[str, str], tuple[int, int]], text: Item) -> None:
     if codes:
         (kind, name), (begin, end) = next(reversed(codes.items()))
         space = len(text.text) - len(text.text.lstrip())
-        if kind == "alone" and end == text.begin and len(text.text) == text.end - text.begin:
-            codes[kind, name] = (begin, end + space)
+        if kind == "alone" and end == text.begin:
+            if not text.text.strip():  # `\ ` of TeX has two characters for a space
+                codes[kind, name] = (begin, text.end)
+            elif len(text.text) == text.end - text.begin:
+                codes[kind, name] = (begin, end + space)
 
 
 def _stripped(item: Item, *, left: bool) -> Item:

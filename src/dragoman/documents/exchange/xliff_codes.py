@@ -58,6 +58,8 @@ def role(element: Element) -> tuple[Role, str]:
         element.attributes.get("mtype") == "protected" or element.attributes.get("translate") == "no"
     ):
         return "kept", name
+    if name == "sm" and element.attributes.get("translate") == "no":
+        return "kept", f"sm{element.attributes.get('id', '')}-"
     if name in ("g", "pc", "mrk", "hi"):
         return "pair", name
     if name in _HALVES:

@@ -22,7 +22,10 @@ _VERBATIM = re.compile(r"(?:/{4,}|-{4,}|\.{4,}|\+{4,}|`{3,}\w*)\s*$")
 _BORDER = re.compile(r"(?:={4,}|\*{4,}|_{4,}|--|[|,:!]={3,}|'{3,}|<{3,}|-{3}|\*{3})\s*$")
 # Comments, attributes, conditions and includes, block macros, attributes of a block, an anchor, a continuation.
 _KEPT = re.compile(r"//|:!?[\w-]+!?:|\w+::\S*\[.*\]\s*$|\[.*\]\s*$|\+\s*$|'''")
-_STAYS = re.compile(r"\[(?:source|listing|literal|stem|latexmath|asciimath|pass|verse|%?autowidth)\b|\[,")
+_STAYS = re.compile(
+    r"\[(?:source|listing|literal|stem|latexmath|asciimath|pass|verse|%?autowidth)\b|\[,"
+    r'|\[[^\]]*\bformat\s*=\s*"?(?:csv|tsv|dsv)\b'
+)
 _ENDS = re.compile(r"//|\[[^\]]*\]\s*$|\+\s*$|(?:ifdef|ifndef|ifeval|endif|include)::")
 _TITLE = re.compile(r"(?:={1,6}|\#{1,6})[ \t]+(?=\S)|\.(?=[^\s.])")
 _ITEM = re.compile(

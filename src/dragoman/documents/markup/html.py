@@ -245,12 +245,12 @@ def html_pieces(content: str, begin: int = 0, end: int | None = None, language: 
         if index < skip:
             continue
         last = ends.of(index) if token.kind == "start" else None
+        units += attribute_pieces(part, token, language)
         if last is not None:
             inline = token.name in INLINE
             skip = last + 1
             items += _copied(part, listed[index:skip]) if inline else [_BORDER]
         else:
-            units += attribute_pieces(part, token, language)
             items.append(_item(part, token))
         if items[-1] is _BORDER:
             units += pieces(items[:-1], part)

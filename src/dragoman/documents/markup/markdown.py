@@ -221,7 +221,8 @@ def _words(text: InlineText) -> list[str]:
 _FENCED = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<lines>(?:.*(?:\n|$))*?)(?P=fence)[ \t]*(?:\r?\n|$)")
 _VALUE = re.compile(
     r"""^(?:title|description|summary|subtitle|excerpt|tagline|short_title|sidebar_label)[ \t]*[:=][ \t]*
-    (?P<value>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'|[^\s"'|>&*!\[{#%@`][^\r\n]*?)[ \t]*\r?$""",
+    (?P<value>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'
+        |[^\s"'|>&*!\[{#%@`][^\r\n]*?(?:[ \t]*\r?\n[ \t]+[^\s#][^\r\n]*)*)[ \t]*\r?$""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
 # A YAML scalar that needs no quotes.
@@ -243,7 +244,7 @@ def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
 
 
 def _text(value: str) -> str | None:
-    """The text of a scalar; None if it is no simple string."""
+    """The text of a scalar; None if it is no simple string. One without quotes may run over lines."""
     if value[0] == "'":
         return value[1:-1].replace("''", "'")
     if value[0] == '"':
@@ -251,7 +252,8 @@ def _text(value: str) -> str | None:
             return str(json.loads(value))
         except ValueError:
             return None
-    return value if _PLAIN.fullmatch(value) and not _WORD.match(value) else None
+    text = re.sub(r"[ \t]*\r?\n[ \t]+", " ", value)
+    return text if _PLAIN.fullmatch(text) and not _WORD.match(text) else None
 
 
 def quoted(text: str, before: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from string import punctuation
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -122,10 +123,10 @@ def _marks(content: str, taken: Taken) -> Iterator[Item]:
         yield Item("alone", begin, end)
     elif taken.rule == "autolink" or "code_inline" in kinds or "shown" in kinds:
         yield Item("protected", begin, end, content[begin:end])
-    elif taken.rule in ("entity", "escape"):
-        yield Item(
-            "text", begin, end, unescape(content[begin:end]) if taken.rule == "entity" else content[begin + 1 : end]
-        )
+    elif taken.rule == "entity":
+        yield Item("text", begin, end, unescape(content[begin:end]))
+    elif taken.rule == "escape":  # a backslash before a letter is one
+        yield Item("text", begin, end, content[begin + (content[begin + 1] in punctuation) : end])
     elif taken.rule == "html_inline":
         yield _tag(content[begin:end], begin, end)
 

@@ -33,7 +33,17 @@ _SETTINGS = {
     "docinfo_xform": False,
     "_disable_config": True,
 }
-_SKIPPED = (nodes.literal_block, nodes.comment, nodes.system_message, nodes.math_block, nodes.raw, nodes.field_name)
+_SKIPPED = (
+    nodes.literal_block,
+    nodes.doctest_block,
+    nodes.comment,
+    nodes.system_message,
+    nodes.math_block,
+    nodes.raw,
+    nodes.field_name,
+)
+# What may be before the first line of a text: signs of lists, one in another, a field, a directive.
+_MARKER = re.compile(r"(?:(?:\S{1,12}|:[^:]*:)[ \t]+){1,4}|(?:\.\. .*|.*::)[ \t]+")
 _MARKUP = re.compile(
     r"""(?P<shown>``.{1,300}?``(?!`) | (?::[\w.+:-]{1,40}:)`[^`]{1,300}`(?!_) | \|[^|\s][^|]{0,80}\|_{0,2}
         | \[[^\]\s]{1,60}\]_ | (?<![\w`])[\w][\w.-]{0,60}__?(?![\w`]) | https?://[^\s<>]{1,300})
@@ -118,7 +128,7 @@ def _first(lines: list[str], wanted: list[str], at: int) -> int | None:
     for first in range(at, len(lines) - len(wanted) + 1):
         if lines[first].endswith(wanted[0]) and lines[first + 1 : first + len(wanted)] == wanted[1:]:
             marker = lines[first][: len(lines[first]) - len(wanted[0])]
-            if not marker or re.fullmatch(r"(?:\S{1,12}|:[^:]*:|\.\. .*|.*::)[ \t]+", marker):
+            if not marker or _MARKER.fullmatch(marker):
                 return first
     return None
 

@@ -13,6 +13,7 @@ from typing import IO, Any
 from lxml import etree
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.labels import is_formula
 from dragoman.documents.office.ooxml import RunStyle
 from dragoman.documents.office.package import SIGNED, Package, Part, local, read_parts, text_slot, write_parts
 from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build, slot
@@ -21,7 +22,9 @@ from dragoman.errors import DataError
 
 NAME = "an OpenDocument text (.odt)"
 _TYPE = b"application/vnd.oasis.opendocument.text"
-_IMAGE_TITLE = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}title"
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+# What is read in place of a picture.
+_ALTERNATIVES = {f"{_SVG}title": "title of an image", f"{_SVG}desc": "description of an image"}
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 # Headers and footers of slides.
 _DECLARED = (f"{_PRESENTATION}header-decl", f"{_PRESENTATION}footer-decl")
@@ -51,9 +54,12 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
 
 def content_of(
-    package: Package, name: str, media: bytes, is_text: Callable[[Any], bool] = lambda paragraph: True
+    package: Package, name: str, media: bytes, texts: Callable[[Any], Callable[[Any], bool]] = lambda root: _is_any
 ) -> tuple[list[Part], list[str]]:
-    """The parts of an OpenDocument file: of its paragraphs those that are text, its title. Raises DataError."""
+    """The parts of an OpenDocument file: of its paragraphs those that are text, its title. Raises DataError.
+
+    `texts` makes of the root of a part the test of its paragraphs.
+    """
     if "mimetype" not in package.parts or not package.read("mimetype").startswith(media):
         raise DataError(f"{package.path}: a zip archive, but not {name}: its mimetype is another one or missing")
     if _MANIFEST in package.parts and next(package.xml(_MANIFEST).root.iter("{*}encryption-data"), None) is not None:
@@ -64,21 +70,26 @@ def content_of(
         if part in package.parts and local(package.xml(part).root) != root:
             raise DataError(f"{package.path}: {part} is not of {name}; its outermost element should be {root}")
     slots: dict[str, Callable[[Any], Iterator[Slot]]] = {
-        "content.xml": _body("", is_text),
-        "styles.xml": _body("style ", is_text),
+        "content.xml": _body("", texts),
+        "styles.xml": _body("style ", texts),
         "meta.xml": _meta,
     }
     signed = [SIGNED] if "META-INF/documentsignatures.xml" in package.parts else []
     return [(part, make) for part, make in slots.items() if part in package.parts], signed
 
 
-def _body(where: str, is_text: Callable[[Any], bool]) -> Callable[[Any], Iterator[Slot]]:
+def _is_any(paragraph: Any) -> bool:
+    return True
+
+
+def _body(where: str, texts: Callable[[Any], Callable[[Any], bool]]) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
-        looks = looks_of(root)
-        for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", _IMAGE_TITLE, *_DECLARED), 1):
+        looks, is_text = looks_of(root), texts(root)
+        for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", *_ALTERNATIVES, *_DECLARED), 1):
             location = f"{where}paragraph {number}"
-            if local(element) == "title":
-                yield from text_slot(element, location, context="title of an image")
+            if context := _ALTERNATIVES.get(element.tag):
+                if not is_formula(element.text or ""):
+                    yield from text_slot(element, location, context=context)
             elif element.tag in _DECLARED:
                 yield from text_slot(element, location)
             elif is_text(element) and not _is_kept(element):

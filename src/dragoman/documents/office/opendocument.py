@@ -1,18 +1,22 @@
 """OpenDocument spreadsheets and presentations (`.ods`, `.odp`): read and written as OpenDocument texts are (`odt`).
 
-Of a spreadsheet the text of cells and comments, headers and footers; formulas with their results, numbers, dates, lists
-of allowed values and the names of sheets stay. Of a presentation the text of slides, notes and masters.
+Of a spreadsheet the text of cells and comments, headers and footers; formulas with their results and what they compare,
+numbers, dates, lists of allowed values and the names of sheets stay. Of a presentation the text of slides, notes and
+masters.
 """
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.odt import content_of
-from dragoman.documents.office.package import Content, local, read_parts, write_parts
+from dragoman.documents.office.package import Content, Package, Part, local, read_parts, write_parts
+from dragoman.documents.office.xlsx_values import ComparedValues, compared_in, literals
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _MEDIA = b"application/vnd.oasis.opendocument."
 
 
@@ -29,17 +33,40 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 def _kind(path: Path) -> tuple[str, Content]:
     if path.suffix.lower() in (".ods", ".ots"):
         name = "an OpenDocument spreadsheet (.ods)"
-        return name, partial(content_of, name=name, media=_MEDIA + b"spreadsheet", is_text=_is_text)
+        return name, partial(_spreadsheet, name)
     name = "an OpenDocument presentation (.odp)"
     return name, partial(content_of, name=name, media=_MEDIA + b"presentation")
 
 
-def _is_text(paragraph: Any) -> bool:
+def _spreadsheet(name: str, package: Package) -> tuple[list[Part], list[str]]:
+    """The parts of a spreadsheet, and what a person should know. Raises DataError."""
+    parts, notices = content_of(package, name, _MEDIA + b"spreadsheet", _texts)
+    return parts, [*notices, *_compared(package.xml("content.xml").root).notices()]
+
+
+def _texts(root: Any) -> Callable[[Any], bool]:
+    return partial(_is_text, _compared(root))
+
+
+def _compared(root: Any) -> ComparedValues:
+    """What formulas and conditions of a part compare with the values of cells."""
+    formulas = (cell.get(f"{_TABLE}formula") for cell in root.iter(f"{_TABLE}table-cell"))
+    conditions = (rule.get(f"{_TABLE}condition") for rule in root.iter(f"{_TABLE}content-validation"))
+    return ComparedValues(
+        [
+            *(value for formula in formulas if formula for value in compared_in(formula)),
+            *(value for condition in conditions if condition for value in literals(condition)),
+        ]
+    )
+
+
+def _is_text(compared: ComparedValues, paragraph: Any) -> bool:
     """Whether a paragraph is what people read: in no cell, in a comment, or in a cell whose value is its text."""
     for above in paragraph.iterancestors():
         if local(above) == "annotation":
             return True
         if local(above) in ("table-cell", "covered-table-cell"):
             value = above.get(f"{_OFFICE}string-value")
-            return above.get(f"{_OFFICE}value-type", "string") == "string" and value is None
+            is_text = above.get(f"{_OFFICE}value-type", "string") == "string" and value is None
+            return is_text and "".join(paragraph.itertext()) not in compared
     return True

@@ -34,7 +34,7 @@ from dragoman.documents.office.package import (
     write_package,
 )
 from dragoman.documents.office.paragraphs import Alone, Break, Copied, Slot, Token, Words, slot
-from dragoman.documents.office.xlsx_values import compared_values
+from dragoman.documents.office.xlsx_values import ComparedValues, compared_values
 from dragoman.documents.xml.text import writable
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
 
@@ -72,7 +72,7 @@ class Workbook:
     headers: list[HeaderCell]
     names: set[str]
     """What formulas have in brackets."""
-    compared: set[str]
+    compared: ComparedValues
     """Values that a list allows, or that a formula or a filter compares with: cells that have them stay."""
 
 
@@ -188,9 +188,7 @@ def _comments(name: str, where: str, make: Callable[[Any, str], list[Slot]]) -> 
 def _notices(package: Package, book: Workbook) -> Iterator[str]:
     """What a person should know, and look at afterwards."""
     yield from notices_of(book.types)
-    if book.compared:
-        some = ", ".join(sorted(book.compared)[:10])
-        yield f"values that a list allows or a formula compares stay as they are: {some}"
+    yield from book.compared.notices()
     if any(_TEXT_FORMULA.search(package.read(part)) for part in book.sheets):
         yield "formulas that contain text: what they compare or show is not translated"
     if any(header.string is not None for header in book.headers) and book.names and book.strings is not None:

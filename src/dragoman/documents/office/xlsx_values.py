@@ -1,11 +1,13 @@
-"""Values of an Excel workbook that something compares with: a list of allowed values, a filter, a formula, a rule.
+"""Values of a spreadsheet that something compares with: a list of allowed values, a filter, a formula, a rule.
 
-A cell that has such a value stays, because what it is compared with stays: `IF(A1="Yes", …)`. A list that refers to
+A cell that has such a value stays, because what it is compared with stays: `IF(A1="Yes", …)`. Case makes no difference
+to spreadsheets, and what a function looks for may have wildcards: `COUNTIF(A1:A9, "*late*")`. A list that refers to
 cells changes with them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import translate
 from typing import Any
 
 from dragoman.documents.office.package import Package, local
@@ -19,10 +21,54 @@ _LOOKING = re.compile(
 )
 
 
-def compared_values(package: Package, sheets: Sequence[str]) -> set[str]:
-    """The texts with letters that the sheets compare with the values of cells."""
-    values = {value for sheet in sheets for value in _values(package.xml(sheet).root)}
-    return {value for value in values if any(map(str.isalpha, value))}
+_CRITERION = re.compile(r"<>|<=|>=|[=<>]")
+_ITSELF = re.compile(r"~([*?~])|\[")
+LONGEST = 255
+"""Spreadsheets compare no longer text with wildcards."""
+
+
+class ComparedValues:
+    """The texts with letters that something compares with, without regard to case; some have wildcards."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self.shown = sorted({value for value in values if any(map(str.isalpha, value))})
+        plain = [_CRITERION.sub("", value, count=1) if _CRITERION.match(value) else value for value in self.shown]
+        self._texts = {text.casefold() for text in (*self.shown, *plain)}
+        self._patterns = [_pattern(text) for text in plain if {"*", "?"} & set(text)]
+
+    def __contains__(self, text: str) -> bool:
+        folded = text.casefold()
+        return folded in self._texts or (
+            len(folded) <= LONGEST and any(pattern.fullmatch(folded) for pattern in self._patterns)
+        )
+
+    def notices(self) -> Iterator[str]:
+        """What a person should know of them."""
+        if self.shown:
+            yield f"values that a list allows or a formula compares stay as they are: {', '.join(self.shown[:10])}"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Of a text with wildcards: `*` any text, `?` a character, `~` before a sign that means itself."""
+    return re.compile(translate(_ITSELF.sub(lambda match: f"[{match[1] or match[0]}]", text.casefold())))
+
+
+def compared_values(package: Package, sheets: Sequence[str]) -> ComparedValues:
+    """What the sheets of an Excel workbook compare with the values of cells."""
+    return ComparedValues(value for sheet in sheets for value in _values(package.xml(sheet).root))
+
+
+def compared_in(formula: str) -> Iterator[str]:
+    """The texts that a formula compares with: those next to a sign, and all where a function looks for one."""
+    if '"' in formula:
+        yield from (_plain(first or second) for first, second in _COMPARED.findall(formula))
+        if _LOOKING.search(formula):
+            yield from literals(formula)
+
+
+def literals(formula: str) -> Iterator[str]:
+    """All texts in quotation marks."""
+    yield from map(_plain, _LITERAL.findall(formula))
 
 
 def _values(root: Any) -> Iterator[str]:
@@ -33,11 +79,7 @@ def _values(root: Any) -> Iterator[str]:
                 if literal := _LITERAL.fullmatch(text):
                     yield from (value.strip() for value in _plain(literal[1]).split(","))
     for element in root.iter("{*}f", "{*}formula"):
-        formula = element.text or ""
-        if '"' in formula:
-            yield from (_plain(first or second) for first, second in _COMPARED.findall(formula))
-            if _LOOKING.search(formula):
-                yield from map(_plain, _LITERAL.findall(formula))
+        yield from compared_in(element.text or "")
     for element in root.iter("{*}filter", "{*}customFilter"):
         yield element.get("val", "")
     for element in root.iter("{*}cfRule"):

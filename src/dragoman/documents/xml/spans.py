@@ -80,8 +80,11 @@ def _items(
     texts: Callable[[str, int, int], Iterator[Item]],
 ) -> Iterator[Item]:
     at = element.opened
-    for child in element.children:
+    for number, child in enumerate(element.children):
+        if child.begin < at:  # copied
+            continue
         yield from texts(text, at, child.begin)
+        at = child.end
         kind, name = role(child)
         if kind == "pair":
             # Two pairs of one name in each other are matched by their nesting.
@@ -89,15 +92,18 @@ def _items(
             yield from _items(text, child, role, texts)
             yield Item("close", child.closing, child.end, name)
         elif kind == "kept":
-            seen = " ".join(plain_text(text, child).split())
-            yield Item("protected" if seen else "alone", child.begin, child.end, seen)
+            # What is copied ends with the element, or with the one that is the other half of its pair.
+            half = next((other for other in element.children[number + 1 :] if role(other) == ("close", name)), None)
+            at = half.end if half else child.end
+            inner = plain_text(text, replace(element, opened=child.end, closing=half.begin) if half else child)
+            seen = " ".join(inner.split())
+            yield Item("protected" if seen else "alone", child.begin, at, seen)
         elif kind == "alone":
             seen = _shown(text, child)
             only = seen and sum(_shown(text, sibling) == seen for sibling in element.children) == 1
             yield Item("protected" if only else "alone", child.begin, child.end, seen if only else name)
         else:
             yield Item(kind, child.begin, child.end, name)
-        at = child.end
     yield from texts(text, at, element.closing)
 
 

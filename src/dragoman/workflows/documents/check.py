@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dragoman.documents import Document, DocumentOptions, Unit
+from dragoman.documents.core.labels import without_mark
 from dragoman.documents.core.splice import UnreadableTranslation
 from dragoman.documents.formats import Kind, read_document
 from dragoman.errors import DataError, DragomanError
@@ -51,6 +52,8 @@ def _expected(document: Document, whole: Iterable[Unit], translations: Iterable[
     for one in whole:
         old = one.source if one.existing is None else one.existing
         if unit is not None and (one.source, one.location, one.context) == (unit.source, unit.location, unit.context):
+            if new is not None and unit.label is not None:
+                new = without_mark(unit.label, new)  # as it is read again
             yield one.location, old if new is None else new
             unit, new = next(changed, (None, None))
         else:

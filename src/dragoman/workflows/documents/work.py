@@ -158,7 +158,7 @@ class DocumentWork:
             document = self._open(job)
             if self.request.update and job.source.kind.keyed and job.target.exists():
                 units = read_document(job.target, job.source.kind, self.request).units
-                job.earlier = {key: unit.source for key, unit in _numbered(units)}
+                job.earlier = {key: unit.label or unit.source for key, unit in _numbered(units)}
             translatable = 0
             for unit in document.units:
                 job.units += 1
@@ -330,7 +330,8 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         return
     for key, unit in _numbered(units):
         found, source = job.earlier.get(key), unit.source
-        is_translation = found and found.text != source.text and found.counted_codes == source.counted_codes
+        is_new = found and found.text not in (source.text, (unit.label or source).text)
+        is_translation = is_new and found and found.counted_codes == source.counted_codes
         yield unit, found if is_translation else None
 
 
