@@ -3,7 +3,7 @@
 import multiprocessing
 import pickle
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids, Query
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
+from dragoman.memory import Memory, MemoryUnit
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.translator import Translator
@@ -123,3 +124,32 @@ def test_paths_are_absolute_in_a_pickle(monkeypatch: pytest.MonkeyPatch, tmp_pat
     translator = Translator.load(folder.name, threads=1)
     monkeypatch.chdir(tmp_path)
     assert pickle.loads(pickle.dumps(translator)).bundle.folder == folder.absolute()
+
+
+def test_a_translation_of_a_memory_is_one_line_with_the_columns_and_spaces_of_its_source(tmp_path: Path) -> None:
+    units = {"Line one\nline two": "첫째 줄\n둘째 줄", "Name Age": "이름 나이", "Open the file.": "파일 열기."}
+    memory = Memory.open(tmp_path / "m.db", "en", "ko", create=True)
+    memory.add([MemoryUnit(*pair) for pair in units.items()])
+    translator = Translator.load("en-ko", threads=1).with_memory(memory)
+    lines = ["Line one line two", "Name\tAge", "    Open the file.", "Open the file. ", "\tOpen the file."]
+    several = translator.translate(lines)
+    assert [one.match for one in several] == [None, None, 100, 100, 100]
+    assert "\n" not in several[0].text
+    assert several[1].text.count("\t") == 1
+    assert [one.text for one in several[2:]] == ["    파일 열기.", "파일 열기. ", "\t파일 열기."]
+
+
+def test_samples_of_a_seed_are_the_same_while_other_threads_draw() -> None:
+    translator = Translator.load("en-ko", threads=1)
+
+    def drawn(seed: int) -> list[str]:
+        return [one.text for one in translator.translate(["Save the file.", "It rains."], method="sample", seed=seed)]
+
+    expected = [*map(drawn, range(1, 5))]
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(drawn, range(1, 5))] == expected
+
+
+def test_alternatives_need_no_glossary_and_refuse_none() -> None:
+    translator = Translator.load("en-ko", threads=1, glossary={"weather": "기상"})
+    assert all(one.text.startswith("날") for one in translator.alternatives("The weather is nice.", "날", count=2))

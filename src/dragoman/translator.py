@@ -337,9 +337,12 @@ class Translator(AbstractContextManager["Translator"]):
     ) -> tuple[Candidate, ...]:
         """Up to `count` translations of a line, with different texts and different tokens after `target_prefix`.
 
-        The best comes first. All keep the placeholders of the line. Raises ConfigError for a wrong `count`.
+        The best comes first. All keep the placeholders of the line; no glossary is applied. Raises ConfigError for a
+        wrong `count`.
         """
-        options, _ = self._request(None, target_prefix, options, changes)
+        options = checked_request(options, self.options, changes, target_prefix, None)
+        if options.confidence:
+            check_learned(self.confidence, options)
         check_count("count", count)
         line = Line(one_line(text), target_prefix)
         chosen = self.to(target, source, [line.source])

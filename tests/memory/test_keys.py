@@ -37,6 +37,12 @@ def test_a_key_forgets_spaces_and_composition_only() -> None:
     assert without_numbers("3 of 1,200 on 2024-01-02") == "0 of 0 on 0"
 
 
+def test_a_particle_agrees_with_the_number_that_is_new() -> None:
+    assert with_numbers_of("Delete row 4.", "Delete row 3.", "행 3을 삭제하세요.") == "행 4를 삭제하세요."
+    assert with_numbers_of("Use 6.", "Use 5.", "5는 쓰세요.") == "6은 쓰세요."
+    assert with_numbers_of("4 dogs, 2 cats", "3 dogs, 2 cats", "개 3마리와 고양이 2은") == "개 4마리와 고양이 2은"
+
+
 @pytest.mark.parametrize(
     ("new", "source", "target", "expected"),
     [

@@ -192,3 +192,10 @@ def test_a_file_is_opened_again_in_another_process_and_a_temporary_memory_is_not
 def test_what_is_no_text_is_named(memory: Memory, text: Any) -> None:
     with pytest.raises(DataError, match="not text, or with an unpaired surrogate"):
         memory.find(text)
+
+
+def test_units_cannot_be_read_from_a_memory_while_it_takes_them(memory: Memory) -> None:
+    with pytest.raises(ConfigError, match="units are added to it, so it cannot be read; give `add` a list"):
+        memory.add(MemoryUnit(unit.source, f"{unit.target}!") for unit in memory.units())
+    assert len(memory) == 3
+    assert memory.add([MemoryUnit(unit.source, f"{unit.target}!") for unit in memory.units()]) == 3

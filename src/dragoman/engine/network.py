@@ -2,9 +2,10 @@
 
 import ctypes
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -28,6 +29,9 @@ LOGITS_BYTES = 64 << 20
 ATTENTION_SENTENCES = 48
 # How model.bin begins the number of heads of which it returns the mean: a name, no dimensions, int16, two bytes.
 _HEADS = b"decoder/alignment_heads\0" + bytes([0, 2, 2, 0, 0, 0])
+
+# CTranslate2 has one seed for all its workers, and a new one reads it when it first draws.
+_SEED = threading.Lock()
 
 Result = tuple[tuple[int, ...], float]
 """Tokens, with EOS at their end unless the limit cut them off, and the log P that CTranslate2 reports."""
@@ -81,11 +85,12 @@ class Network:
 
         Each group is searched up to its number of tokens. Its queries have equally many language tokens.
         """
-        network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
-        submitted = [
-            self._submit(network, group, length, options) for group, length in zip(groups, lengths, strict=True)
-        ]
-        with _within_positions():
+        draws = options.method == "sample"
+        with _SEED if draws else nullcontext(), _within_positions():
+            network = self._seeded(options.seed) if draws else self._loaded[0]
+            submitted = [
+                self._submit(network, group, length, options) for group, length in zip(groups, lengths, strict=True)
+            ]
             results = [
                 [self._parse_result(future.result(), len(group[0].marks.target)) for future in futures]
                 for group, futures in zip(groups, submitted, strict=True)

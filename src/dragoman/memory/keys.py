@@ -10,8 +10,10 @@ import unicodedata
 
 from dragoman.errors import DataError, ResourceError
 from dragoman.text.words.normalise import is_text
+from dragoman.text.words.particles import with_number_particles
 
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NUMBER_AND_RUN = re.compile(rf"({NUMBER.pattern})([가-힣]*)")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.
 _SINGLE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_SINGLE}]|\d+|[^\W\d_{_SINGLE}]+|[^\w\s]|_")
@@ -32,14 +34,21 @@ def without_numbers(key: str) -> str:
 def with_numbers_of(new: str, source: str, target: str) -> str | None:
     """The `target` of `source` with the numbers of `new`, which differs from `source` in numbers alone.
 
-    None unless each number that differs is once in the source and once in the target.
+    None unless each number that differs is once in the source and once in the target. Korean particles agree with the
+    new number.
     """
     old, wanted = NUMBER.findall(source), NUMBER.findall(new)
     changes = {number: other for number, other in zip(old, wanted, strict=True) if number != other}
     numbers = NUMBER.findall(target)
     if any(old.count(number) != 1 or numbers.count(number) != 1 for number in changes):
         return None
-    return NUMBER.sub(lambda match: changes.get(match[0], match[0]), target)
+    return _NUMBER_AND_RUN.sub(lambda match: _changed(match[1], match[2], changes), target)
+
+
+def _changed(number: str, run: str, changes: dict[str, str]) -> str:
+    """A number with the Hangul after it, changed if it is one that differs."""
+    new = changes.get(number, number)
+    return new + (run if new == number else with_number_particles(new, run))
 
 
 def tokens_of(key: str) -> list[str]:

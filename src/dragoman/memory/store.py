@@ -83,7 +83,7 @@ class Memory:
         self.path, self.source, self.target, self._temporary = path, source, target, temporary
         self.pair = primary_language(source), primary_language(target)
         """The primary subtags of its two languages."""
-        self._database, self._lock = database, threading.Lock()
+        self._database, self._lock, self._adds = database, threading.RLock(), False
 
     @classmethod
     def open(cls, path: Path, source: str, target: str, *, create: bool = False) -> "Memory":
@@ -121,12 +121,19 @@ class Memory:
         return int(row[0])
 
     def add(self, units: Iterable[MemoryUnit]) -> int:
-        """Add units, all of them or after an error none; the number of those that are new."""
+        """Add units, all of them or after an error none; the number of those that are new.
+
+        Raises ConfigError if they are read from this memory meanwhile, which would never end.
+        """
         now, new = datetime.now(UTC).isoformat(timespec="microseconds"), 0
         with explained(self.path), self._lock, self._database:
             self._database.execute("begin immediate")
-            for unit in units:
-                new += self._add(unit, now)
+            self._adds = True
+            try:
+                for unit in units:
+                    new += self._add(unit, now)
+            finally:
+                self._adds = False
             if new >= MANY:
                 self._database.execute("insert into trigrams (trigrams) values ('optimize')")
         return new
@@ -194,6 +201,8 @@ class Memory:
         of = "source_language = ? and target_language = ?"
         query = f"select id, source, target, origin, key from units where {of} and {where}"
         with explained(self.path), self._lock:
+            if self._adds:
+                raise ConfigError(f"{self.path}: units are added to it, so it cannot be read; give `add` a list")
             return self._database.execute(query, (*self.pair, *values)).fetchall()
 
     def units(self) -> Iterator[MemoryUnit]:

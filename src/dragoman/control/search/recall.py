@@ -5,6 +5,7 @@ placeholder is left to the engine, and so is one with adapted numbers that diffe
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from dragoman.config import DecodeConfig
@@ -48,10 +49,17 @@ def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list
 
 
 def _recalled(memory: Memory, source: str, options: DecodeConfig, languages: Languages) -> Translation | None:
-    """The translation of a line in the memory; None if it has none that keeps what it must."""
-    match = memory.find(source) if source.strip() else None
-    if match is None:
+    """The translation of a line in the memory; None if it has none that keeps what it must.
+
+    It is one line with as many columns, between the white space of the source.
+    """
+    text = source.strip()
+    match = memory.find(source) if text else None
+    if match is None or LINE_BREAK.search(match.target) or match.target.count("\t") != text.count("\t"):
         return None
+    before, _, after = source.partition(text)
+    around = [LINE_BREAK.sub("", space) for space in (before, after)]
+    match = replace(match, target=match.target.join(around))
     translation = checked(_translation(source, match), Requirements.of(source, options, languages=languages))
     return translation if _is_usable(match, {flag.kind for flag in translation.warnings}) else None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dragoman.errors import DataError, describe_type
+from dragoman.text.words.normalise import is_text
 
 # Lines translated together: enough to fill batches of equal length, few enough to appear soon; fewer if they are longer
 # than WINDOW_CHARACTERS.
@@ -32,7 +33,7 @@ class WindowSize:
 def lines_of(text: str | Iterable[str]) -> Iterable[str]:
     """The lines of a text: a str is one line, any other iterable holds one line per str. Raises DataError."""
     if isinstance(text, str):
-        return [text]
+        return [_valid(text)]
     if isinstance(text, bytes | bytearray | Mapping) or not isinstance(text, Iterable):
         raise DataError(f"text: {describe_type(text)} given; give a str, one line, or an iterable of str, several")
     return _checked(text)
@@ -42,13 +43,19 @@ def _checked(lines: Iterable[object]) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
             raise DataError(f"text: line {number} is {describe_type(line)}; give a str for each line")
-        yield line
+        yield _valid(line)
 
 
 def one_line(text: object) -> str:
     """The text if it is a str. Raises DataError."""
     if not isinstance(text, str):
         raise DataError(f"text: {describe_type(text)} given; give a str, one line")
+    return _valid(text)
+
+
+def _valid(text: str) -> str:
+    if not text.isascii() and not is_text(text):
+        raise DataError(f"{text!r:.60}: contains an unpaired surrogate (invalid Unicode); give the text in UTF-8")
     return text
 
 
