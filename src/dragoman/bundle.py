@@ -311,6 +311,13 @@ def _verify(folder: Path, name: str, expected: Any) -> None:
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
         raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
     path = folder / name
+    try:
+        _verify_content(folder, path, name, expected)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}; let this user read it") from None
+
+
+def _verify_content(folder: Path, path: Path, name: str, expected: Any) -> None:
     if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
         raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
     if not path.is_file():

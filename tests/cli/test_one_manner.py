@@ -77,6 +77,7 @@ def test_a_mistyped_key_is_no_sentence(dragoman: Any, model: Path, argument: str
 
 def test_a_key_that_is_given_twice_with_other_values_is_refused(dragoman: Any, model: Path) -> None:
     command = ["translate", "-m", model, "the red dog", "decode.beam=2"]
+    assert "finite number" in dragoman(*command, "-O", "length_penalty=nan").refused(2)
     assert "decode.beam: is given twice, as 3 and as 2" in dragoman(*command, "--beam", "3").refused(2)
     assert dragoman(*command, "--beam", "2").code == 0
 

@@ -162,7 +162,7 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         cause = str(error).strip().partition("\n")[0]
         remedy = "install what PyTorch's compiler lacks, or leave the key out"
         return f"train.compile: {cause}; {remedy}", ConfigError.exit_code
-    if isinstance(error, UnicodeEncodeError) and error.encoding in (sys.getfilesystemencoding(), "ascii"):
+    if isinstance(error, UnicodeEncodeError) and error.encoding in {sys.getfilesystemencoding(), "ascii"} - {"utf-8"}:
         name = error.object[error.start : error.end]
         return f"{name}: cannot be a name in this locale; set LC_ALL=C.UTF-8, or PYTHONUTF8=1", ConfigError.exit_code
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:

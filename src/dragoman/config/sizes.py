@@ -83,12 +83,15 @@ def is_chosen(config: RunConfig) -> bool:
     return "auto" not in (config.model.preset, train.max_steps, train.warmup, train.validate_every)
 
 
-def with_choices_of(config: RunConfig, before: RunConfig) -> RunConfig:
-    """`config` with what a run chose when it started, where it says `auto`."""
+def with_choices_of(config: RunConfig, before: RunConfig, explicit: Collection[str]) -> RunConfig:
+    """`config` with what a run chose when it started, where it says `auto`; the dotted keys `explicit` stay."""
     train = {
         key: getattr(before.train, key)
         for key in ("max_steps", "warmup", "validate_every")
         if getattr(config.train, key) == "auto"
     }
-    model = before.model if config.model.preset == "auto" else config.model
+    model = config.model
+    if model.preset == "auto" and type(model) is type(before.model):
+        keys = [key for key in type(model).model_fields if f"model.{key}" in explicit and key != "preset"]
+        model = before.model.model_copy(update={key: getattr(model, key) for key in keys})
     return config.model_copy(update={"train": config.train.model_copy(update=train), "model": model})

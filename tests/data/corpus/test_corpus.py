@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.block_reader import BlockReader, Reading
-from dragoman.data.corpus.corpus import first_suspicious_line, read_lines, read_pairs, sample_pairs
+from dragoman.data.corpus.corpus import describe_unequal, first_suspicious_line, read_lines, read_pairs, sample_pairs
 from dragoman.errors import DataError
 
 if sys.version_info >= (3, 14):
@@ -379,3 +379,18 @@ def test_a_line_that_is_too_long_for_a_line_is_refused(
     assert len(list(zip(range(1), read_pairs(corpus), strict=False))) == 1
     corpus = one_file(tmp_path, f"a.tsv{packing}", PACKED[packing](b"a\tb\n" + b"x" * (3 << 20)))
     assert re.match(r"a\.tsv\S*:2: the line has more than 1 MiB; ", refusal(corpus))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("한\n글\n둘\n".encode("cp949"), r"a\.ko:1: not UTF-8 at byte 0 of the text"),
+        ("한\n글\n둘\n".encode("utf-16"), r"a\.ko:1: not UTF-8 at byte 0 of the text"),
+        (gzip.compress("한\n글\n둘\n".encode()), r"a\.ko: compressed by gzip; let its name end with \.gz"),
+    ],
+)
+def test_a_file_of_another_encoding_is_not_called_too_short(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.ko").write_bytes(content)
+    (tmp_path / "a.en").write_text("one\ntwo\n", encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        describe_unequal(CorpusConfig(source=tmp_path / "a.ko", target=tmp_path / "a.en"))

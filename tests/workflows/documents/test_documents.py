@@ -1,7 +1,9 @@
 """Documents: all that is no text stays; duplicates once; no half files; what is interrupted continues."""
 
+import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -471,3 +473,13 @@ def test_a_message_that_cannot_be_read_stays_and_is_named(tmp_path: Path) -> Non
     result = run([tmp_path / "a.txt"], tmp_path / "b.txt")
     assert (tmp_path / "b.txt").read_text() == "{n, plural, one {a file} other {files}\nOPEN IT\n"
     assert result.flagged == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name that is not UTF-8")
+def test_a_name_that_is_not_utf_8_is_a_name(tmp_path: Path) -> None:
+    source = tmp_path / os.fsdecode("한글.txt".encode("cp949"))
+    source.write_text("one odd\ntwo\n", encoding="utf-8")
+    result = run([source], tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()[1] == "TWO"
+    assert result.review is not None
+    assert "\\udcc7" in result.review.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,11 @@ def print_table(rows: Sequence[Sequence[str]], numbers: bool = False) -> None:
         first, *others = zip(row, widths, strict=True)
         cells = [cell.rjust(width) if numbers else cell.ljust(width) for cell, width in others]
         print("  ".join([first[0].ljust(first[1]), *cells]).rstrip())
+
+
+def quoted(*words: object) -> str:
+    """Words of a command as a shell reads them: a path may have spaces."""
+    return shlex.join(map(str, words))
 
 
 def program() -> str:

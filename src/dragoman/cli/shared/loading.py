@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from dragoman.cli.shared.console import program, say
+from dragoman.cli.shared.console import program, quoted, say
 from dragoman.config.file import parse_override
 from dragoman.config.sections.decode import Precision
 from dragoman.control.search.request import change_options
@@ -39,8 +39,9 @@ def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
             raise ConfigError(f"-O {option}: not an option of the search; write KEY=VALUE, e.g. -O beam=8")
         key, value = parse_override(option)
         key = key.removeprefix("decode.")
-        if keys.setdefault(key, value) != value:
+        if key in keys and keys[key] != value:
             raise ConfigError(f"decode.{key}: is given twice, as {keys[key]} and as {value}; give it once")
+        keys[key] = value
     return keys
 
 
@@ -66,7 +67,7 @@ def load_translator(
         glossary=glossary,
     )
     if options.shortlist and not Shortlist.of_bundle(bundle):
-        learn = f"`{program()} model shortlist -m {bundle.folder}` learns one"
+        learn = f"`{program()} model shortlist -m {quoted(bundle.folder)}` learns one"
         say(f"dragoman: decode.shortlist: has no effect, because the model has no shortlist; {learn}")
     if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
         retain_freed_memory(torch.get_num_threads())

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Config, Json, Overrides, Source, app, split_keys
-from dragoman.cli.shared.console import facts_of, print_json, program, say
+from dragoman.cli.shared.console import facts_of, print_json, program, quoted, say
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.processes import sigterm_interrupts
 
@@ -76,7 +76,7 @@ def check(
         name, remedy, *_ = texts("en")["kinds"][kind]
         raise DataError(f"{report.name}: {name} in {percent(finding.share)} of its pairs; {remedy}")
     if not as_json:
-        say(f"Next: {program()} train {config}")
+        say(f"Next: {program()} train {quoted(config)}")
 
 
 @data_app.command("clean")
@@ -138,14 +138,16 @@ def clean(
         removed = result.pairs - result.pairs_kept
         for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
+    most = next(iter(result.removed), "")
+    if not result.pairs_kept and most in ("bad_bytes", "control"):
+        raise DataError(f"{source}: nothing was kept, it is not UTF-8; convert the file to it, with iconv for example")
     if not result.pairs_kept:
         raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
     if 2 * result.pairs_kept < result.pairs:
-        most = next(iter(result.removed))
         why = f"fewer than half of the pairs are kept, and most went by the rule {most}"
         say(f"{why}: are the two sides swapped, or of other languages than [project] has?", style="bold red")
     if not as_json:
-        say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
+        say(f"Next: {program()} data split {quoted(config, *result.files)}")
 
 
 @data_app.command("split")
@@ -184,7 +186,7 @@ def split(
         corpus = corpora.get(name)
         path = corpus.source if corpus else run.data.train[0].source.with_name(REJECTS)
         say(f"{name:7} {count:>10,} pair{' ' if count == 1 else 's'}  {shown(str(path))}")
-    say(f"Next: {program()} data check {config}")
+    say(f"Next: {program()} data check {quoted(config)}")
 
 
 @data_app.command("mix")
@@ -206,7 +208,7 @@ def mix(config: Config, overrides: Overrides = None, force: Force = False, as_js
         share = 100 * corpus.mixed / max(result.pairs, 1)
         say(f"{corpus.mixed:>12,}  {share:5.1f} %  of {corpus.pairs:>12,}  {corpus.domain}")
     say(f"{result.pairs:>12,}  {'pairs':7}  {result.files[0]}")
-    say(f"Next: {program()} data check {config}")
+    say(f"Next: {program()} data check {quoted(config)}")
 
 
 @data_app.command("convert")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import KEY, Json, OptionalModel, app, model_first
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, Interrupted
 
 
 @app.command()
@@ -27,8 +27,9 @@ def distill(
 
     The teacher, -m, translates the training text; the student learns from that and is tested on the human references.
     """
+    from dragoman.cli.shared.console import quoted
     from dragoman.cli.shared.progress import Display
-    from dragoman.cli.shared.runs import print_result, read_resumable, say_next
+    from dragoman.cli.shared.runs import print_result, read_resumable, resume_command, say_next
     from dragoman.config.file import read_config
     from dragoman.workflows.train.distil import distill as run
 
@@ -39,18 +40,22 @@ def distill(
         raise ConfigError("distill: needs a teacher and a configuration; give -m TEACHER CONFIG")
     path, overrides = rest[0], [*rest[1:], *([f"model.preset={preset}"] if preset else [])]
     config, keys, all_overrides = read_resumable(Path(path), overrides, resume, read_config)
+    command = resume_command("distill", ["-m", str(model), path], all_overrides)
     with Display() as display:
-        result = run(
-            model,
-            config,
-            keep_original=keep_original,
-            resume=resume,
-            listeners=[display],
-            user_keys=keys,
-            where=str(Path(path)),
-            overrides=all_overrides,
-        )
+        try:
+            result = run(
+                model,
+                config,
+                keep_original=keep_original,
+                resume=resume,
+                listeners=[display],
+                user_keys=keys,
+                where=str(Path(path)),
+                overrides=all_overrides,
+            )
+        except Interrupted as stopped:
+            raise Interrupted(str(stopped).replace("with --resume", f"with: {command}")) from None
     if as_json:
         print_result("dragoman.distill/1", result)
-    commands = [f'translate -m {result.model_path} "…"', f"evaluate -m {result.model_path} …"]
+    commands = [f'translate -m {quoted(result.model_path)} "…"', f"evaluate -m {quoted(result.model_path)} …"]
     say_next(result, "The student", Path(path), commands)

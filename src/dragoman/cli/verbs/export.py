@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import MODEL_HELP, Base, Json, app, model_first, search_keys
-from dragoman.cli.shared.console import print_json, program, say
+from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.errors import ConfigError
 
 
@@ -90,9 +90,8 @@ def export(
                 "verdict": result.verdict,
             }
         )
-    say(
-        f'The export is in {result.model_path / result.name}. Next:\n  {program()} translate -m {result.model_path} "…"'
-    )
+    say(f"The export is in {result.model_path / result.name}. Next:")
+    say(f'  {program()} translate -m {quoted(result.model_path)} "…"')
 
 
 def _page(

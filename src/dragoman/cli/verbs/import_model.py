@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
-from dragoman.cli.shared.console import print_json, program, say
+from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.errors import ConfigError
 from dragoman.system.processes import sigterm_interrupts
 
@@ -79,6 +79,6 @@ def import_model(
         )
     say(f"The model is in {output}. Licence: {licence(origin.facts())}.")
     to = f" --to {result.targets[0]}" if len(result.targets) > 1 else ""
-    say(f'Next:\n  {program()} translate -m {output}{to} "…"\n  {program()} model show -m {output}')
+    say(f'Next:\n  {program()} translate -m {quoted(output)}{to} "…"\n  {program()} model show -m {quoted(output)}')
     if result.non_commercial:
         say(f"NOT FOR COMMERCIAL USE: the licence of {origin.name} is {origin.license}.", style="bold red")

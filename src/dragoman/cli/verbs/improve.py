@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first, split_keys
-from dragoman.cli.shared.console import print_json, program, say
+from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.errors import ConfigError
 from dragoman.system.processes import sigterm_interrupts
 
@@ -74,7 +74,8 @@ def improve(
     if as_json:
         print_json(_facts(result))
     say(f"\nThe new version is in {result.model_path}; {result.page} shows what changed. Next:")
-    say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} serve -m {result.model_path}')
+    for command in ('translate -m {} "…"', "serve -m {}"):
+        say(f"  {program()} {command.format(quoted(result.model_path))}")
 
 
 @contextmanager

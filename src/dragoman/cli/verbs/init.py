@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import app
-from dragoman.cli.shared.console import program, say
+from dragoman.cli.shared.console import program, quoted, say
 from dragoman.errors import ConfigError
 
 
@@ -44,5 +44,5 @@ def init(
         say(f"{path} is written, and the text is split into {folder}/data ({parts} pairs).")
     else:
         say(f"{path} is written. Put your text into {folder}/data (see [data] there), or split a corpus:")
-        say(f"  {program()} data split {path} all.{source} all.{target}")
-    say(f"  {program()} data check {path}\n  {program()} train {path}")
+        say(f"  {program()} data split {quoted(path)} all.{source} all.{target}")
+    say(f"  {program()} data check {quoted(path)}\n  {program()} train {quoted(path)}")

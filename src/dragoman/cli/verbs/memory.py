@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import Json, app
-from dragoman.cli.shared.console import facts_of, print_json, program, say
+from dragoman.cli.shared.console import facts_of, print_json, program, quoted, say
 
 memory_app = typer.Typer(help="Keep confirmed translations and use them again.", no_args_is_help=True)
 app.add_typer(memory_app, name="memory")
@@ -36,7 +36,7 @@ def add(
     for name, count in result.files.items():
         say(f"{count:>12,}  {'pair' if count == 1 else 'pairs'}  {name}")
     say(f"{result.new:>12,}  new in {result.path}")
-    say(f"Next: {program()} translate FILE --memory {result.path}")
+    say(f"Next: {program()} translate FILE --memory {quoted(result.path)}")
 
 
 @memory_app.command("export")

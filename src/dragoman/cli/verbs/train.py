@@ -21,6 +21,7 @@ def train(
 
     Checks the text, learns the tokenizer, trains, scores, writes the model. Ctrl-C saves; --resume continues.
     """
+    from dragoman.cli.shared.console import quoted
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import shown
     from dragoman.cli.shared.runs import print_result, read_resumable, resume_command, say_next
@@ -48,7 +49,7 @@ def train(
         return
     if as_json:
         print_result("dragoman.train/1", result)
-    model = result.model_path
+    model = quoted(result.model_path)
     next_commands = [f'translate -m {model} "…"', f"model show -m {model}"]
     if language_model:
         weight = "-O language_model_weight=0.2"

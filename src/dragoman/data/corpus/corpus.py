@@ -192,7 +192,12 @@ def _refuse_empty(pair: Pair, corpus: CorpusConfig) -> None:
 
 
 def describe_unequal(corpus: CorpusConfig) -> str:
-    """What is known about two files of unequal numbers of lines: the line from which they diverge only if it shows."""
+    """What is known about two files of unequal numbers of lines: the line from which they diverge only if it shows.
+
+    Raises DataError for a file whose first line is not text.
+    """
+    for path in corpus.files:
+        _check_first_line(path)
     source_path, target_path = corpus.files
     source, target = (_line_lengths(path) for path in corpus.files)
     counts = f"{source_path}: {counted(len(source), 'line')}, but {target_path}: {len(target):,}; "
@@ -210,6 +215,16 @@ def describe_unequal(corpus: CorpusConfig) -> str:
         known = f"they correspond up to about line {line - 1:,}"
         return f"{counts}{known}: the end of {name} is missing, or a line near it"
     return counts + "where they diverge cannot be seen from the lengths of the lines"
+
+
+def _check_first_line(path: Path) -> None:
+    """Raise DataError if a file begins with another encoding, or with a compression that its name does not tell."""
+    with path.open("rb") as raw:
+        if path.suffix != ".gz" and raw.read(2) == b"\x1f\x8b":
+            raise DataError(f"{path}: compressed by gzip; let its name end with .gz")
+        raw.seek(0)
+        with decompressed(path, raw) as file:
+            next(decode_lines(file, str(path)), None)
 
 
 def _line_lengths(path: Path) -> "array[int]":

@@ -7,6 +7,7 @@ so that memory does not grow with the documents; it is removed when all are writ
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,6 +49,11 @@ class FlaggedUnit:
     why: tuple[tuple[str, str], ...]
 
 
+def printable(name: str) -> str:
+    """The name of a file; of one that is not UTF-8, with the numbers of its other bytes."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def key_of(unit: Unit, max_length: int | None) -> bytes:
     """Units with the same key have the same translation."""
     inline = unit.source
@@ -81,13 +87,13 @@ class Journal:
         return int(self._database.execute("select count(*) from translations").fetchone()[0])
 
     def written(self) -> frozenset[Path]:
-        return frozenset(Path(path) for (path,) in self._database.execute("select path from files"))
+        return frozenset(Path(os.fsdecode(path)) for (path,) in self._database.execute("select path from files"))
 
     def add_file(self, path: Path, rows: Iterable[FlaggedUnit]) -> None:
         """A file is written; `rows` of it are to be looked at."""
-        listed = [(row.file, row.location, row.source, row.translation, json.dumps(row.why)) for row in rows]
+        listed = [(printable(row.file), row.location, row.source, row.translation, json.dumps(row.why)) for row in rows]
         with self._database:
-            self._database.execute("insert or replace into files values (?)", (str(path),))
+            self._database.execute("insert or replace into files values (?)", (os.fsencode(path),))
             self._database.executemany("insert into review values (?, ?, ?, ?, ?)", listed)
 
     def forget_review(self) -> None:

@@ -17,7 +17,7 @@ from dragoman.documents import DocumentOptions
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
 from dragoman.system.pages import content_policy, fill, in_languages, labels, refuse_other_file, static, visible
-from dragoman.workflows.documents.journal import FlaggedUnit, Journal
+from dragoman.workflows.documents.journal import FlaggedUnit, Journal, printable
 
 COLUMNS = ("file", "location", "source", "translation", "why")
 HEADER = "\t".join(COLUMNS) + "\n"
@@ -57,7 +57,7 @@ def write_review(output: Path, journal: Journal, request: DocumentOptions) -> Pa
             cells = (row.file, row.location, row.source, row.translation, "; ".join(text for _, text in row.why))
             file.write(("\t".join(map(cell, cells)) + "\n").encode(errors="backslashreplace"))
     rows = list(islice(journal.review(), SHOWN))
-    write_text_atomically(page, render(output.name, rows, journal.review_count, request))
+    write_text_atomically(page, render(printable(output.name), rows, journal.review_count, request))
     return table
 
 

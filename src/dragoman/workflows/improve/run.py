@@ -104,7 +104,10 @@ def run_config(
     }
     path = work / "improve.toml"
     write_text_atomically(path, tomli_w.dumps(tree))
-    return read_config(path, overrides)
+    try:
+        return read_config(path, overrides)
+    except ConfigError as error:  # about a key that was given, not about a file that nobody sees
+        raise ConfigError(str(error).removeprefix(f"{path}: ")) from None
 
 
 def _plain(corpora: Sequence[CorpusConfig]) -> list[dict[str, Any]]:

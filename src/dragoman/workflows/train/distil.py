@@ -38,6 +38,7 @@ from dragoman.workflows.journal import different_names, saved_work, write_to_dis
 from dragoman.workflows.listener import Listener, Listeners, Progress
 from dragoman.workflows.train.run_folder import (
     DISTILLED_NOTE,
+    begin,
     check_resumable,
     lock_run,
     output_of,
@@ -76,12 +77,14 @@ def distill(
     folder = output_of(student_config)
     training = bool(checkpoint_steps(folder / "checkpoints"))
     if training and resume:
-        distilled_config = with_original_choices(folder, distilled_config)
+        distilled_config = with_original_choices(folder, distilled_config, user_keys)
     _check_resumable(folder, distilled_config, resume, training)
     reports = check_with_progress(student_config, listener)
     listener.on_data(reports)
     require_usable(reports)
     with lock_run(folder):
+        if not resume:
+            begin(folder, overrides)
         _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
     return train(
         distilled_config,

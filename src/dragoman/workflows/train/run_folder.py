@@ -8,7 +8,7 @@ damaged is named; weights are not given up because of a file next to them.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -250,9 +250,9 @@ def _value(config: RunConfig, key: str) -> str:
     return "not set" if value is None else str(value)
 
 
-def with_original_choices(folder: Path, config: RunConfig) -> RunConfig:
+def with_original_choices(folder: Path, config: RunConfig, user_keys: Collection[str]) -> RunConfig:
     """`config` with the numbers that the run in `folder` chose for `auto` when it started. Raises ResumeError."""
-    return config if is_chosen(config) else with_choices_of(config, original_config(folder))
+    return config if is_chosen(config) else with_choices_of(config, original_config(folder), user_keys)
 
 
 def original_overrides(folder: Path) -> tuple[str, ...]:
@@ -263,6 +263,8 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     try:
         files = saved_run_files(folder) or folder
         overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())[OVERRIDES]]
+        if (folder / DISTILLED_NOTE).exists() and not checkpoint_steps(folder / "checkpoints"):
+            return tuple(overrides)  # the teacher has not finished
         progress = latest_progress(folder / "checkpoints")
         config = read_run_config(files)
     except (OSError, ValueError, KeyError, TypeError, DragomanError):

@@ -130,7 +130,7 @@ def train(
         with group.raise_if_lost("outside the training steps"):
             refuse_beyond_memory(config, device, group)
             if resume:
-                config = with_original_choices(folder, config)
+                config = with_original_choices(folder, config, user_keys)
             reports = _check_data(config, folder, resume, listener) if group.is_main else ()
             with lock_run(folder) if group.is_main else nullcontext():
                 run = Run(config, user_keys, folder, device, group, listener, reports, base, teacher, resume, overrides)

@@ -136,7 +136,8 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     assert dragoman("distill", model, student).code == 0
     killed(3, KeyboardInterrupt)
     complaint = dragoman("distill", model, other / "run.toml").refused(130)
-    assert complaint == f"{other}/{DISTILLED}: interrupted; the translations are kept, continue with --resume"
+    assert complaint.startswith(f"{other}/{DISTILLED}: interrupted; the translations are kept, continue with: ")
+    assert complaint.endswith(f" distill -m {model} {other / 'run.toml'} --resume")
     monkeypatch.undo()
     monkeypatch.setattr(distil, "WINDOW", 64)
     content = (other / DISTILLED).read_bytes()
@@ -273,6 +274,18 @@ def test_an_altered_translation_is_reported(dragoman: Any, student: Path, model:
     assert "distilled.tsv: was altered" in dragoman("distill", model, student, "--resume").refused(2)
     (path.parent / "distilled.json").write_text("{}")
     assert "distilled.json: cannot be read" in dragoman("distill", model, student, "--resume").refused(2)
+
+
+def test_what_was_given_is_remembered_before_the_teacher_has_finished(
+    dragoman: Any, student: Path, model: Path, killed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(2, KeyboardInterrupt)
+    assert dragoman("distill", model, student, "train.max_steps=1", "train.seed=7").code == 130
+    monkeypatch.undo()
+    resumed = dragoman("distill", model, student, "--resume")
+    assert "as at the start: train.max_steps=1 train.seed=7" in resumed.err
+    assert resumed.code == 0, resumed.err
+    assert "max_steps = 1\n" in (student.parent / "runs/toy/config.toml").read_text()
 
 
 @pytest.mark.slow

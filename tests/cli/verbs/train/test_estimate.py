@@ -137,6 +137,15 @@ def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project
 
 
 @pytest.mark.slow
+def test_a_run_of_a_chosen_shape_refuses_another_one(dragoman: Any, project: Path) -> None:
+    keys = ["model.preset=auto", "model.layers=1", "model.d_model=16", "model.heads=2", "train.max_steps=4"]
+    assert dragoman("train", project / "run.toml", *keys).code == 0
+    complaint = dragoman("train", project / "run.toml", "model.dropout=0.9", "--resume").refused(2)
+    assert "the run started with model.dropout = " in complaint
+    assert dragoman("train", project / "run.toml", "train.max_steps=6", "--resume").code == 0
+
+
+@pytest.mark.slow
 def test_a_key_that_was_not_set_is_called_that(dragoman: Any, project: Path) -> None:
     assert dragoman("train", project / "run.toml", "train.max_steps=4").code == 0
     complaint = dragoman("train", project / "run.toml", "train.clip_norm=2.0", "--resume").refused(2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.shared.arguments import GLOSSARY_HELP, Base, Device, Json, OptionalModel, model_first, only_model
-from dragoman.cli.shared.console import print_json, program, say
+from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, ModelError, counted
 
@@ -182,7 +182,7 @@ def merge(
     from dragoman.workflows.models.merge import merge_adapter
 
     whole = merge_adapter(only_model(model, arguments, "adapter"), output, base=base)
-    say(f"{whole}: the whole model; `{program()} export -m {whole}` makes it fast")
+    say(f"{whole}: the whole model; `{program()} export -m {quoted(whole)}` makes it fast")
 
 
 @model_app.command("shortlist")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.shared.arguments import Base, Json, OptionalModel, only_model
-from dragoman.cli.shared.console import facts_of, print_json, print_table, program, say
+from dragoman.cli.shared.console import facts_of, print_json, print_table, program, quoted, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, Interrupted, counted
 
@@ -103,7 +103,7 @@ def pack(
         print_json({"schema": "dragoman.model.pack/1", **facts_of(file)})
         return
     say(f"{file.path}: {file.name}, {file.bytes / 1e6:.1f} MB, sha256 {file.sha256}")
-    say(f"Next, on any machine:\n  {program()} model install {file.path.name}")
+    say(f"Next, on any machine:\n  {program()} model install {quoted(file.path.name)}")
 
 
 @model_app.command("install")
@@ -125,7 +125,7 @@ def install(
         print_json({"schema": "dragoman.model.install/1", **_facts(model)})
         return
     say(f"Installed {model.name} ({', '.join(model.pairs)}), verified, in {model.model_path}")
-    say(f'Next:\n  {program()} translate -m {model.name} "…"')
+    say(f'Next:\n  {program()} translate -m {quoted(model.name)} "…"')
 
 
 @model_app.command("remove")
