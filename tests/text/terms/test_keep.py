@@ -26,6 +26,28 @@ def test_an_entry_that_cannot_be_used_is_refused_with_the_remedy(entry: str) -> 
         check_keep([entry])
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "/(?:a{2000}){2000}/",
+        "/(?:a{,101}){100,}/",
+        "/(?x)(?:a{20 00}){ 2000 }/",
+        "/(?x)(?:a{2#}\n000}){2000}/",
+        "/a{0010001}/",
+        "/(?:abcdefghij){9999}/",
+    ],
+)
+def test_what_would_take_gigabytes_to_compile_is_refused(entry: str) -> None:
+    with pytest.raises(ConfigError, match=r"repeats too much.*; write") as refused:
+        check_keep([entry])
+    assert len(str(refused.value)) < 200
+
+
+def test_counts_of_usual_expressions_are_accepted() -> None:
+    assert kept("AB-12-345", r"/[A-Z]{1,20}-\d{1,20}-\d{1,20}/") == ["AB-12-345"]
+    check_keep([r"/\w{1,1000}/", r"/a{1000}/", r"/\{\d+\}/", "/{name}/", r"/\{#\w+\}/"])
+
+
 def test_an_expression_that_never_ends_is_stopped() -> None:
     with pytest.raises(ConfigError, match=r"keep: /\(a\|aa\)\+\$/: takes too long .*leave out"):
         find_kept("a" * 60 + "b", ["/(a|aa)+$/"])
