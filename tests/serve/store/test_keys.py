@@ -84,6 +84,18 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     assert (usage.character.count, usage.character.limit) == (5, 8)
 
 
+def test_given_translations_and_prefixes_count_as_texts_do(guarded):
+    service, url, _ = guarded
+    key, text = service.keys.create("scorer", characters_per_day=100, characters=10)
+    assert post(url, text, {**HELLO, "translation": "안녕하세요"}, "/v1/score").status_code == 200
+    assert service.keys.used_today(key.id) == 10
+    assert post(url, text, {**HELLO, "prefix": "안녕"}, "/v1/alternatives").status_code == 200
+    assert service.keys.used_today(key.id) == 17
+    for path, body in (("score", {"translation": "안녕하세요?"}), ("alternatives", {"prefix": "안녕하세요?"})):
+        assert post(url, text, HELLO | body, f"/v1/{path}").status_code == 413
+    assert service.keys.used_today(key.id) == 17
+
+
 @pytest.mark.slow
 def test_only_what_is_translated_counts(guarded, monkeypatch):
     service, url, _ = guarded
