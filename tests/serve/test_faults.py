@@ -1,5 +1,6 @@
 """Bad input, busy times and clients that leave: each is answered, and the others do not notice."""
 
+import asyncio
 import http.client
 import json
 import logging
@@ -7,12 +8,15 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from dragoman.documents.markup.html import html_pieces
 from dragoman.serve.models.models import Models
+from dragoman.serve.requests.ticket import Expired
 from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live, server_fixtures
 
@@ -216,6 +220,28 @@ def test_a_request_that_takes_too_long_is_504():
         translator.engine = slow
         assert "longer than it may" in problem(httpx.post(f"{url}/v1/translate", json=HELLO, timeout=60), 504)
         slow.let.set()
+
+
+def test_work_that_searches_nothing_looks_whether_anyone_waits():
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(seconds=0.1))
+
+    def work(prepare: object) -> None:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            html_pieces("<b>a</b>")
+
+    async def ask() -> None:
+        await service.ask(work, "", asyncio.get_running_loop().create_future)
+
+    with closing(service), pytest.raises(Expired):
+        asyncio.run(ask())
+
+
+def test_html_whose_tags_do_not_end_is_read_in_linear_time(client):
+    began = time.monotonic()
+    for text in ("a<b x " * 3_300, "a<b x='" * 2_800 + ">"):
+        assert client.post("/v1/translate", json={**HELLO, "format": "html", "text": text}).status_code == 200
+    assert time.monotonic() - began < 3
 
 
 def test_a_service_about_to_stop_refuses_new_work(small):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import ConfigError
+from dragoman.system.processes import checked_by
 from dragoman.text.terms.keep import check_keep, find_kept, read_keep
 
 
@@ -51,6 +52,14 @@ def test_counts_of_usual_expressions_are_accepted() -> None:
 def test_an_expression_that_never_ends_is_stopped() -> None:
     with pytest.raises(ConfigError, match=r"keep: /\(a\|aa\)\+\$/: takes too long .*leave out"):
         find_kept("a" * 60 + "b", ["/(a|aa)+$/"])
+
+
+def test_the_work_that_nobody_waits_for_ends_before_the_next_expression() -> None:
+    def check() -> None:
+        raise LookupError
+
+    with checked_by(check), pytest.raises(LookupError):
+        find_kept("a", ["/a/"])
 
 
 def test_a_file_has_one_entry_a_line_and_an_error_names_the_line(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from dragoman.serve.watch.metrics import Metrics, as_text
 from dragoman.serve.work.stream import StreamedSentence, stream
 from dragoman.serve.work.text import Prepare, TextRequest
 from dragoman.system.machine import usable_processors
+from dragoman.system.processes import checked_by
 from dragoman.translator import Translator
 
 T = TypeVar("T")
@@ -205,7 +206,7 @@ class Service:
 
     async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
-        working = self.run(work)
+        working = self.run(partial(_checked, ticket, work))
         leaving = gone()
         try:
             both: list[asyncio.Future[Any]] = [working, leaving]
@@ -218,6 +219,12 @@ class Service:
             raise
         finally:
             leaving.cancel()
+
+
+def _checked(ticket: Ticket, work: Callable[[], T]) -> T:
+    """`work()`, which looks now and then whether the ticket is valid. Raises Cancelled, Expired, and what it raises."""
+    with checked_by(ticket.check):
+        return work()
 
 
 class TooLarge(DragomanError):

@@ -16,6 +16,7 @@ from typing import Any
 import regex
 
 from dragoman.errors import ConfigError, check_type, describe_type
+from dragoman.system.processes import check_work
 from dragoman.text.terms.protect import Placeholder, as_word
 
 # Characters of an expression, entries of a list, seconds of one expression on one text.
@@ -58,6 +59,7 @@ def _hits(text: str, entries: Sequence[str]) -> list[Placeholder]:
     if texts:
         hits += [Placeholder(*match.span(), KEEP, match[0]) for match in texts.finditer(text)]
     for entry in filter(_is_expression, entries):
+        check_work()
         try:
             spans = [match.span() for match in _compiled(entry).finditer(text, timeout=SECONDS)]
         except TimeoutError:
