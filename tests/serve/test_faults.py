@@ -251,3 +251,34 @@ def test_a_service_about_to_stop_refuses_new_work(small):
     assert client.get("/readyz").status_code == 503
     assert "about to stop" in problem(client.post("/v1/translate", json=HELLO), 503)
     service.draining = False
+
+
+SURROGATES = [
+    ("/v1/translate", {"text": "a", "source": "en-\ud800", "target": "en"}),
+    ("/v2/translate", {"text": ["a"], "source_lang": "EN", "target_lang": "EN-\udfff"}),
+    ("/translate", {"q": "\ud800", "source": "en", "target": "en"}),
+    ("/suggest", {"q": "a", "s": "b", "source": "en-\ud800", "target": "ko"}),
+    ("/v1/glossaries", {"name": "\ud800", "source": "en", "target": "ko", "entries": {"\ud800": "a"}}),
+    ("/v1/feedback", {"text": "a", "correction": "b", "source": "en", "target": "ko", "model": "\ud800"}),
+    ("/v1/translate", {"\ud800": "a"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), SURROGATES)
+def test_an_unpaired_surrogate_is_refused_in_every_field_of_every_dialect(client, path, body):
+    answer = client.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert "unpaired surrogate" in answer.text
+
+
+def test_an_unpaired_surrogate_in_the_glossary_of_a_document_is_refused(client):
+    data, files = {"target": "ko", "glossary": r'{"cat": "\ud800"}'}, {"file": ("a.txt", b"Hello")}
+    answer = client.post("/v1/documents", data=data, files=files)
+    assert "unpaired surrogate" in problem(answer, 400)
+
+
+def test_a_paired_surrogate_is_a_character_and_a_deep_body_is_refused(client):
+    assert client.post("/v1/detect", content=rb'{"text": "hello \ud83d\ude00"}').status_code == 200
+    for depth in (200, 900, 990, 5_000):
+        content = b'{"text": ' + b"[" * depth + rb'"\ud83d\ude00"' + b"]" * depth + b"}"
+        assert client.post("/v1/translate", content=content).status_code == 400
