@@ -68,7 +68,8 @@ async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
     Raises Problem.
     """
     media = media_of(request)
-    query: dict[str, Any] = dict(request.query_params)
+    sent = request.query_params
+    query: dict[str, Any] = {name: _single(sent.getlist(name)) for name in sent}
     content = await request.body()
     if media == FORMS[0]:
         return query | _urlencoded(content)
@@ -89,7 +90,11 @@ def _urlencoded(content: bytes) -> dict[str, Any]:
         raise malformed(f"the form is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
     except ValueError:
         raise malformed(f"the form has more than {MOST_FIELDS:,} fields") from None
-    return {name: values if len(values) > 1 else values[0] for name, values in lists.items()}
+    return {name: _single(values) for name, values in lists.items()}
+
+
+def _single(values: list[str]) -> str | list[str]:
+    return values if len(values) > 1 else values[0]
 
 
 async def _multipart(request: Request, content: bytes, part_bytes: int) -> dict[str, Any]:
