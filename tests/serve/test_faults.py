@@ -183,6 +183,23 @@ def test_a_full_queue_is_503_with_the_time_to_come_again(small):
     assert client.post("/v1/translate", json=HELLO).status_code == 200
 
 
+def test_while_all_places_are_taken_a_language_is_detected_and_a_glossary_kept():
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(places=1))
+    with live(service) as url, httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(1) as pool:
+        translator = service.models.models["en-ko"].translator
+        assert translator
+        translator.engine = slow = Slow(translator.engine)
+        taken = pool.submit(client.post, "/v1/translate", json=HELLO)
+        try:
+            assert slow.entered.wait(60)
+            assert client.post("/v1/detect", json={"text": "Hello"}, timeout=20).status_code == 200
+            terms = {"name": "a", "source": "en", "target": "ko", "entries": {"cat": "고양이"}}
+            assert client.post("/v1/glossaries", json=terms, timeout=20).status_code == 201
+        finally:
+            slow.let.set()
+        assert taken.result(60).status_code == 200
+
+
 def test_an_error_of_the_engine_is_that_of_one_request(small, caplog):
     service, slow, client = small
     with ThreadPoolExecutor(2) as pool:
