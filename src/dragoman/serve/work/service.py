@@ -220,6 +220,7 @@ class Service:
             return await working
         except asyncio.CancelledError:  # the server does not wait any longer
             ticket.cancel()
+            working.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # else asyncio logs it
             raise
         finally:
             leaving.cancel()
