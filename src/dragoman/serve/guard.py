@@ -6,6 +6,7 @@ Plain ASGI. The log has no text, no query and no address: what `Record.fields` h
 
 import ipaddress
 import logging
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from urllib.parse import quote
@@ -34,6 +35,8 @@ HEADERS = {
 _ENCODED = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in HEADERS.items()]
 
 
+# The address of a translated file has its key, which the log has not, wherever the request ends.
+_KEY_IN_PATH = re.compile(r"(/download_file/[^/]*)/.*", re.DOTALL)
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -134,7 +137,8 @@ class _Exchange:
         self._public, self._permissions = public, public.permissions(headers)
         self.status, self.too_large = 0, False
         trace = headers.get("traceparent", "")
-        self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
+        path = _KEY_IN_PATH.sub(r"\1", scope["path"])
+        self.record = Record(scope["method"], path, dialect_of(scope["path"]), trace)
 
     async def receive(self) -> Message:
         """The next part of the request. Raises `_BodyTooLarge` where there is more than accepted."""
