@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -181,6 +182,29 @@ def test_a_full_queue_is_503_with_the_time_to_come_again(small):
         slow.let.set()
         assert [each.result(60).status_code for each in accepted] == [200, 200]
     assert client.post("/v1/translate", json=HELLO).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate"])
+def test_who_still_sends_a_body_that_is_too_large_reads_the_answer(url, path):
+    where = urlsplit(url)
+    for length in (True, False):
+        for _ in range(3):
+            connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+            body = (b"a" * (1 << 16) for _ in range(256))
+            headers = {"Content-Type": "application/json"} | ({"Content-Length": str(1 << 24)} if length else {})
+            connection.request("POST", path, body, headers, encode_chunked=not length)
+            assert connection.getresponse().status == 413
+            connection.close()
+
+
+def test_who_waits_for_leave_to_send_is_refused_at_once(url):
+    where = urlsplit(url)
+    head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"
+    began = time.monotonic()
+    with socket.create_connection((where.hostname, where.port), 30) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413")
+    assert time.monotonic() - began < 1.5
 
 
 def test_while_all_places_are_taken_a_language_is_detected_and_a_glossary_kept():
