@@ -64,6 +64,8 @@ def test_a_glossary_is_kept_listed_renamed_and_deleted(client):
             {"server": ["서버"], "red, button": TERMS["red button"]},
         ),
         ("tbx", TBX, {"server": ["서버"]}),
+        ("csv", "#tag,태그\n", {"#tag": ["태그"]}),
+        ("tsv", "# none\n\\#tag\t태그\n", {"#tag": ["태그"]}),
     ],
 )
 def test_the_formats_of_a_file(client, form, text, expected):
