@@ -6,6 +6,7 @@ import socket
 import time
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from live_server import server_fixtures
@@ -138,6 +139,22 @@ def test_a_compressed_body_is_not_unpacked(client):
     bomb = gzip.compress(b"[" + b" " * 50_000_000)
     answer = client.post("/v1/translate", content=bomb, headers={"content-encoding": "gzip"})
     assert answer.status_code in (400, 413)
+
+
+def test_the_key_in_the_address_of_a_file_is_not_in_the_log(url, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("dragoman.serve"), "disabled", False)
+    path, hosts = "/download_file/name/thekey/a.txt", ("localhost", "evil.example")
+    with caplog.at_level(logging.INFO, "dragoman.serve"), httpx.Client(base_url=url, timeout=60) as client:
+        for sent in (path, f"/proxy{path}", path.replace("a.txt", "a/b"), path.removesuffix("/a.txt")):
+            for method in ("GET", "POST", "DELETE"):
+                for host in hosts:
+                    assert client.request(method, sent, headers={"host": host}).status_code in (400, 404, 405)
+        end = time.monotonic() + 30
+        while len(paths := [entry.fields["path"] for entry in caplog.records if hasattr(entry, "fields")]) < 24:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    assert set(paths) == {"/download_file/name", "/proxy/download_file/name"}
+    assert "thekey" not in caplog.text
 
 
 @pytest.mark.slow

@@ -1,18 +1,23 @@
 """Bad input, busy times and clients that leave: each is answered, and the others do not notice."""
 
+import asyncio
 import http.client
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from dragoman.documents.markup.html import html_pieces
 from dragoman.serve.models.models import Models
+from dragoman.serve.requests.ticket import Expired
 from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live, server_fixtures
 
@@ -179,6 +184,46 @@ def test_a_full_queue_is_503_with_the_time_to_come_again(small):
     assert client.post("/v1/translate", json=HELLO).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate"])
+def test_who_still_sends_a_body_that_is_too_large_reads_the_answer(url, path):
+    where = urlsplit(url)
+    for length in (True, False):
+        for _ in range(3):
+            connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+            body = (b"a" * (1 << 16) for _ in range(256))
+            headers = {"Content-Type": "application/json"} | ({"Content-Length": str(1 << 24)} if length else {})
+            connection.request("POST", path, body, headers, encode_chunked=not length)
+            assert connection.getresponse().status == 413
+            connection.close()
+
+
+def test_who_waits_for_leave_to_send_is_refused_at_once(url):
+    where = urlsplit(url)
+    head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"
+    began = time.monotonic()
+    with socket.create_connection((where.hostname, where.port), 30) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413")
+    assert time.monotonic() - began < 1.5
+
+
+def test_while_all_places_are_taken_a_language_is_detected_and_a_glossary_kept():
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(places=1))
+    with live(service) as url, httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(1) as pool:
+        translator = service.models.models["en-ko"].translator
+        assert translator
+        translator.engine = slow = Slow(translator.engine)
+        taken = pool.submit(client.post, "/v1/translate", json=HELLO)
+        try:
+            assert slow.entered.wait(60)
+            assert client.post("/v1/detect", json={"text": "Hello"}, timeout=20).status_code == 200
+            terms = {"name": "a", "source": "en", "target": "ko", "entries": {"cat": "고양이"}}
+            assert client.post("/v1/glossaries", json=terms, timeout=20).status_code == 201
+        finally:
+            slow.let.set()
+        assert taken.result(60).status_code == 200
+
+
 def test_an_error_of_the_engine_is_that_of_one_request(small, caplog):
     service, slow, client = small
     with ThreadPoolExecutor(2) as pool:
@@ -218,6 +263,28 @@ def test_a_request_that_takes_too_long_is_504():
         slow.let.set()
 
 
+def test_work_that_searches_nothing_looks_whether_anyone_waits():
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(seconds=0.1))
+
+    def work(prepare: object) -> None:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            html_pieces("<b>a</b>")
+
+    async def ask() -> None:
+        await service.ask(work, "", asyncio.get_running_loop().create_future)
+
+    with closing(service), pytest.raises(Expired):
+        asyncio.run(ask())
+
+
+def test_html_whose_tags_do_not_end_is_read_in_linear_time(client):
+    began = time.monotonic()
+    for text in ("a<b x " * 3_300, "a<b x='" * 2_800 + ">"):
+        assert client.post("/v1/translate", json={**HELLO, "format": "html", "text": text}).status_code == 200
+    assert time.monotonic() - began < 3
+
+
 def test_a_service_about_to_stop_refuses_new_work(small):
     service, slow, client = small
     slow.let.set()
@@ -225,3 +292,34 @@ def test_a_service_about_to_stop_refuses_new_work(small):
     assert client.get("/readyz").status_code == 503
     assert "about to stop" in problem(client.post("/v1/translate", json=HELLO), 503)
     service.draining = False
+
+
+SURROGATES = [
+    ("/v1/translate", {"text": "a", "source": "en-\ud800", "target": "en"}),
+    ("/v2/translate", {"text": ["a"], "source_lang": "EN", "target_lang": "EN-\udfff"}),
+    ("/translate", {"q": "\ud800", "source": "en", "target": "en"}),
+    ("/suggest", {"q": "a", "s": "b", "source": "en-\ud800", "target": "ko"}),
+    ("/v1/glossaries", {"name": "\ud800", "source": "en", "target": "ko", "entries": {"\ud800": "a"}}),
+    ("/v1/feedback", {"text": "a", "correction": "b", "source": "en", "target": "ko", "model": "\ud800"}),
+    ("/v1/translate", {"\ud800": "a"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), SURROGATES)
+def test_an_unpaired_surrogate_is_refused_in_every_field_of_every_dialect(client, path, body):
+    answer = client.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert "unpaired surrogate" in answer.text
+
+
+def test_an_unpaired_surrogate_in_the_glossary_of_a_document_is_refused(client):
+    data, files = {"target": "ko", "glossary": r'{"cat": "\ud800"}'}, {"file": ("a.txt", b"Hello")}
+    answer = client.post("/v1/documents", data=data, files=files)
+    assert "unpaired surrogate" in problem(answer, 400)
+
+
+def test_a_paired_surrogate_is_a_character_and_a_deep_body_is_refused(client):
+    assert client.post("/v1/detect", content=rb'{"text": "hello \ud83d\ude00"}').status_code == 200
+    for depth in (200, 900, 990, 5_000):
+        content = b'{"text": ' + b"[" * depth + rb'"\ud83d\ude00"' + b"]" * depth + b"}"
+        assert client.post("/v1/translate", content=content).status_code == 400

@@ -4,10 +4,13 @@ line of log, a count.
 Plain ASGI. The log has no text, no query and no address: what `Record.fields` has of a request.
 """
 
+import asyncio
 import ipaddress
 import logging
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -34,6 +37,10 @@ HEADERS = {
 _ENCODED = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in HEADERS.items()]
 
 
+# The address of a translated file has its key, which the log has not, wherever the request ends.
+_KEY_IN_PATH = re.compile(r"(/download_file/[^/]*)/.*", re.DOTALL)
+# What is read of a body that is refused, before the connection is closed.
+DROP_SECONDS, DROP_BYTES = 2.0, 64 << 20
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -133,12 +140,15 @@ class _Exchange:
         headers = Headers(scope=scope)
         self._public, self._permissions = public, public.permissions(headers)
         self.status, self.too_large = 0, False
+        self._arrives, self._expects = True, "expect" in headers
         trace = headers.get("traceparent", "")
-        self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
+        path = _KEY_IN_PATH.sub(r"\1", scope["path"])
+        self.record = Record(scope["method"], path, dialect_of(scope["path"]), trace)
 
     async def receive(self) -> Message:
         """The next part of the request. Raises `_BodyTooLarge` where there is more than accepted."""
         message = await self._receive()
+        self._arrives = message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             self.too_large = True
@@ -160,7 +170,21 @@ class _Exchange:
             response: Response = error_response(self.scope["path"], problem, self.record.id)
             if problem.status in (413, 503):
                 response.headers["Connection"] = "close"
+                await self._drop_rest()
             await self.send_all(response)
+
+    async def _drop_rest(self) -> None:
+        """Read what still comes of the body, for a while: who sends into a closed connection reads no answer.
+
+        A client that waits for `100 Continue` sends nothing before it has the answer.
+        """
+        left = 0 if self._expects else DROP_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DROP_SECONDS):
+                while self._arrives and left > 0:
+                    message = await self._receive()
+                    self._arrives = message.get("more_body", False)
+                    left -= len(message.get("body", b""))
 
     async def send_all(self, response: Response) -> None:
         """Answer with a response that the application has not made."""

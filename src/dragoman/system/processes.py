@@ -41,12 +41,17 @@ _check: ContextVar[Callable[[], None]] = ContextVar("check", default=lambda: Non
 
 @contextmanager
 def checked_by(check: Callable[[], None]) -> Iterator[None]:
-    """Within the block `output_of` calls `check` while it waits; what that raises ends the process."""
+    """Within the block `check_work` is `check`, and `output_of` calls it while it waits: an error ends the process."""
     token = _check.set(check)
     try:
         yield
     finally:
         _check.reset(token)
+
+
+def check_work() -> None:
+    """Raises what the check of `checked_by` raises; long work calls it now and then."""
+    _check.get()()
 
 
 def output_of(command: Sequence[str], seconds: float, environment: Mapping[str, str]) -> bytes:
@@ -66,7 +71,7 @@ def output_of(command: Sequence[str], seconds: float, environment: Mapping[str, 
         with process:
             try:
                 while True:
-                    _check.get()()
+                    check_work()
                     try:
                         return process.communicate(timeout=min(LOOK, max(0.0, end - time.monotonic())))[0]
                     except subprocess.TimeoutExpired:

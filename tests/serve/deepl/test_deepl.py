@@ -56,6 +56,7 @@ def test_forms_and_what_is_not_there(client, offline):
     form = {"text": ["Good morning", "Hello"], "target_lang": "KO"}
     found = client.post("/v2/translate", data=form).json()["translations"]
     assert [one["text"] for one in found] == [one.text for one in offline["en-ko"].translate(form["text"])]
+    assert client.post("/v2/translate", params=form).json()["translations"] == found
     missing = client.get("/v2/style_rules")
     assert (missing.status_code, list(missing.json())) == (404, ["message"])
     assert client.post("/v2/translate", content=b"{").json()["message"].startswith("the body is not JSON")

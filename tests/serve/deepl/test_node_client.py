@@ -102,7 +102,7 @@ def test_languages_of_version_3_say_what_each_is_for(client):
     korean = next(one for one in found if one["lang"] == "ko")
     assert set(korean["features"]) == {"tag_handling", "glossary", "auto_detection"}
     assert client.get("/v3/languages", params={"resource": "voice"}).json() == []
-    for fields in ({}, {"resource": "dance"}):
+    for fields in ({}, {"resource": "dance"}, {"resource": ["voice", "glossary"]}):
         answer = client.get("/v3/languages", params=fields)
         assert (answer.status_code, list(answer.json())) == (400, ["message"])
     resources = client.get("/v3/languages/resources").json()

@@ -119,7 +119,7 @@ def test_the_name_of_a_file_may_be_a_field_of_its_own(client):
 def test_a_document_of_deepl_opens_with_its_key_and_once(official, client, expected):
     handle = official.translate_document_upload(TEXT, filename="a.txt", target_lang="KO", source_lang="EN")
     path = f"/v2/document/{handle.document_id}"
-    for body in ({}, {"document_key": "0" * 64}, {"document_key": 1}, {"document_key": "\ud800 key"}):
+    for body in ({}, {"document_key": "0" * 64}, {"document_key": 1}):
         for where in (path, f"{path}/result"):
             answer = client.post(where, content=str(body).replace("'", '"').encode(errors="replace"))
             assert answer.status_code == 404, answer.text

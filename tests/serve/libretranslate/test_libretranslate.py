@@ -49,6 +49,14 @@ def test_forms_of_both_kinds_and_the_query(client, offline):
     }
 
 
+def test_a_repeated_parameter_of_the_query_is_a_list(client):
+    params = {"q": ["Hello", "Good morning"], "source": "en", "target": "ko"}
+    answers = [client.post("/translate", params=params), client.post("/translate", json=params)]
+    assert answers[0].json() == answers[1].json()
+    assert len(answers[0].json()["translatedText"]) == 2
+    assert client.post("/translate", params={**params, "target": ["ko", "en"]}).status_code == 400
+
+
 def test_auto_alternatives_and_html(client):
     body = {"q": "Good morning", "source": "auto", "target": "ko", "alternatives": 2}
     found = client.post("/translate", json=body).json()

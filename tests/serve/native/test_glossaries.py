@@ -64,6 +64,8 @@ def test_a_glossary_is_kept_listed_renamed_and_deleted(client):
             {"server": ["서버"], "red, button": TERMS["red button"]},
         ),
         ("tbx", TBX, {"server": ["서버"]}),
+        ("csv", "#tag,태그\n", {"#tag": ["태그"]}),
+        ("tsv", "# none\n\\#tag\t태그\n", {"#tag": ["태그"]}),
     ],
 )
 def test_the_formats_of_a_file(client, form, text, expected):
@@ -148,7 +150,7 @@ def test_bad_input_is_a_problem(client, body, status, part):
     assert part in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("glossary", ["none", "00000000-0000-0000-0000-000000000000", "a'b", "\ud800"])
+@pytest.mark.parametrize("glossary", ["none", "00000000-0000-0000-0000-000000000000", "a'b"])
 def test_an_unknown_glossary_is_404(client, glossary):
     answer = client.post("/v1/translate", content=json.dumps({"text": "a", **PAIR, "glossary_id": glossary}))
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:dragoman:problem:unknown-glossary")

@@ -84,6 +84,18 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     assert (usage.character.count, usage.character.limit) == (5, 8)
 
 
+def test_given_translations_and_prefixes_count_as_texts_do(guarded):
+    service, url, _ = guarded
+    key, text = service.keys.create("scorer", characters_per_day=100, characters=10)
+    assert post(url, text, {**HELLO, "translation": "안녕하세요"}, "/v1/score").status_code == 200
+    assert service.keys.used_today(key.id) == 10
+    assert post(url, text, {**HELLO, "prefix": "안녕"}, "/v1/alternatives").status_code == 200
+    assert service.keys.used_today(key.id) == 17
+    for path, body in (("score", {"translation": "안녕하세요?"}), ("alternatives", {"prefix": "안녕하세요?"})):
+        assert post(url, text, HELLO | body, f"/v1/{path}").status_code == 413
+    assert service.keys.used_today(key.id) == 17
+
+
 @pytest.mark.slow
 def test_only_what_is_translated_counts(guarded, monkeypatch):
     service, url, _ = guarded
@@ -97,6 +109,42 @@ def test_only_what_is_translated_counts(guarded, monkeypatch):
     monkeypatch.undo()
     assert service.keys.used_today(key.id) == 0
     assert [post(url, text).status_code for _ in range(3)] == [200, 200, 429]
+
+
+class Failing:
+    """An engine that fails after the first call."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.calls = engine, 0
+
+    def translate(self, queries: Any, options: Any) -> Any:
+        self.calls += 1
+        if self.calls > 1:
+            raise MemoryError
+        return self.engine.translate(queries, options)
+
+
+def test_of_a_stream_that_fails_or_is_left_only_what_was_sent_counts(guarded, monkeypatch):
+    service, url, _ = guarded
+    key, text = service.keys.create("streamer", characters_per_day=100_000)
+    body, headers = {**HELLO, "text": "A dog. A cat. A bird."}, {"Authorization": f"Bearer {text}"}
+    assert "event: done" in post(url, text, body, "/v1/translate/stream").text
+    assert service.keys.used_today(key.id) == 21
+    long = {**body, "text": "The dog is in the garden. " * 1000}
+    stream = httpx.stream("POST", f"{url}/v1/translate/stream", json=long, headers=headers, timeout=60)
+    with stream as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: sentence"
+        assert service.keys.used_today(key.id) == 21 + len(long["text"])
+    deadline = time.monotonic() + 30
+    while (used := service.keys.used_today(key.id)) > len(long["text"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert used > 21
+    translator = service.models.models["en-ko"].translator
+    monkeypatch.setattr(translator, "engine", Failing(translator.engine))
+    assert "event: problem" in post(url, text, body, "/v1/translate/stream").text
+    assert service.keys.used_today(key.id) == used + len("A dog.")
 
 
 @pytest.mark.slow

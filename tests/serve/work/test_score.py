@@ -72,6 +72,8 @@ def test_a_model_that_has_learned_no_confidence_gives_none():
         ({"translation": 3}, 400, "translation"),
         ({"translation": "\ud800"}, 400, "surrogate"),
         ({"translation": "가" * 20_001}, 413, "send at most 20,000"),
+        ({"text": ["a", "one " * 1500], "translation": ["a", "b"]}, 413, "text 2: "),
+        ({"translation": "가나 " * 1500}, 413, "tokens; send at most 1,024"),
         ({"text": "안녕하세요", "source": None, "translation": "x"}, 400, "name its language"),
         ({"translation": "x", "model": "y"}, 404, "no model 'y'"),
         ({}, 400, "translation"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.terms.glossary import Entry, Glossary
+from dragoman.text.terms.glossary import Entry, Glossary, in_tsv
 from dragoman.text.words.normalise import normalise
 
 
@@ -35,6 +35,13 @@ def test_terms_and_translations_are_normalised(tmp_path: Path) -> None:
     assert read(tmp_path, f" {letters}  실\t\u200bserver   room \t\t\n").entries == (
         Entry("서버 실", ("server room",)),
     )
+
+
+def test_a_term_that_begins_with_the_mark_of_a_comment_is_written_with_a_backslash(tmp_path: Path) -> None:
+    terms = ["#tag", "\\#tag", "\\\\#", "\\n", "C#"]
+    lines = "".join(f"{in_tsv(term)}\tx\n" for term in terms)
+    assert lines.startswith("\\#tag\tx\n\\\\#tag\t")
+    assert [entry.term for entry in read(tmp_path, f"# a comment\n{lines}").entries] == terms
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
@@ -34,6 +35,7 @@ from dragoman.documents.core.spans import (
 )
 from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, decode, read_again, spliced
 from dragoman.errors import DataError
+from dragoman.system.processes import check_work
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language, same_language
 
@@ -158,18 +160,27 @@ class HtmlToken:
     attributes: tuple[tuple[str, str], ...] = ()
 
 
+class _Unfinished(Exception):
+    """Ends the parsing at a tag that does not end."""
+
+
 class _Tokens(HTMLParser):
     def __init__(self, content: str) -> None:
         super().__init__(convert_charrefs=False)
         self.content = content
         self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
         self.found: list[HtmlToken] = []
-        self.feed(content)
-        self.close()
+        with suppress(_Unfinished):
+            self.feed(content)
+            self.close()
 
     def _add(self, kind: str, length: int, name: str = "", attributes: tuple[tuple[str, str], ...] = ()) -> None:
         line, column = self.getpos()
         begin = self.lines[line - 1] + column
+        if kind == "text" and self.cdata_elem is None and _OPENED.match(self.content, begin):
+            self.found.append(HtmlToken("other", begin, len(self.content)))
+            raise _Unfinished  # as `_finished` reads it: to look for the end of each tag that follows is quadratic
+        check_work()
         self.found.append(HtmlToken(kind, begin, begin + length, name, attributes))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

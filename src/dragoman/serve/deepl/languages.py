@@ -49,7 +49,7 @@ async def languages_of(call: Call) -> list[dict[str, Any]]:
     resource = fields.get("resource") or fields.get("product")
     if resource in ELSEWHERE:
         return []
-    if resource not in RESOURCES:
+    if not isinstance(resource, str) or resource not in RESOURCES:
         raise malformed(f"Parameter 'resource': give one of {', '.join((*RESOURCES, *ELSEWHERE))}.")
     models = call.service.models
     targets = _targets(models)

@@ -91,8 +91,12 @@ async def _accepted(call: ServiceCall, text: str) -> ServiceCall:
 
 
 @asynccontextmanager
-async def charged(call: ServiceCall, request: TextRequest) -> AsyncIterator[TextRequest]:
-    """The request with a model that its key may use. Its texts are counted, unless the block fails.
+async def charged(
+    call: ServiceCall, request: TextRequest, more: Sequence[str] = (), sent: Sequence[str] = ()
+) -> AsyncIterator[TextRequest]:
+    """The request with a model that its key may use. Its texts and `more` are counted, unless the block fails.
+
+    Then only those that were `sent` with their translations, which a stream adds to while it runs, stay counted.
 
     Raises TooLarge beyond the limits of the service, Problem beyond those of the key.
     """
@@ -101,7 +105,7 @@ async def charged(call: ServiceCall, request: TextRequest) -> AsyncIterator[Text
     if key is None:
         yield request
         return
-    characters = sum(map(len, request.texts))
+    characters = sum(map(len, (*request.texts, *more)))
     if key.characters is not None and characters > key.characters:
         raise too_large(f"{characters:,} characters; the key may send at most {key.characters:,} at a time")
     request = replace(request, model=model_of(key, service.models, request))
@@ -109,7 +113,7 @@ async def charged(call: ServiceCall, request: TextRequest) -> AsyncIterator[Text
     try:
         yield request
     except BaseException:
-        service.keys.give_back(key.id, characters, day)
+        service.keys.give_back(key.id, max(0, characters - sum(map(len, sent))), day)
         raise
 
 

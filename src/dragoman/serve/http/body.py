@@ -3,6 +3,7 @@
 And what routes describe of their bodies in OpenAPI: they read them by the functions here, so that errors are ours.
 """
 
+import json
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
@@ -40,11 +41,24 @@ def refuse_untyped(request: Request) -> None:
 async def json_object(request: Request) -> dict[str, Any]:
     """The object of a body of JSON. Raises Problem."""
     try:
-        value = parse_json(await request.body())
+        value = unicode_json(await request.body())
     except Malformed as error:
         raise malformed(f"the body is {error}") from None
     if not isinstance(value, dict):
         raise malformed('the body is JSON, but not an object; write {"text": "…"}, for example')
+    return value
+
+
+def unicode_json(content: bytes) -> Any:
+    """The value of JSON whose texts are valid Unicode. Raises Malformed: an unpaired surrogate cannot be answered."""
+    value = parse_json(content)
+    if b"\\ud" in content.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Malformed("not valid Unicode: it has an unpaired surrogate") from None
+        except RecursionError:
+            raise Malformed("not JSON: its brackets are nested too deeply") from None
     return value
 
 
@@ -54,7 +68,8 @@ async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
     Raises Problem.
     """
     media = media_of(request)
-    query: dict[str, Any] = dict(request.query_params)
+    sent = request.query_params
+    query: dict[str, Any] = {name: _single(sent.getlist(name)) for name in sent}
     content = await request.body()
     if media == FORMS[0]:
         return query | _urlencoded(content)
@@ -75,7 +90,11 @@ def _urlencoded(content: bytes) -> dict[str, Any]:
         raise malformed(f"the form is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
     except ValueError:
         raise malformed(f"the form has more than {MOST_FIELDS:,} fields") from None
-    return {name: values if len(values) > 1 else values[0] for name, values in lists.items()}
+    return {name: _single(values) for name, values in lists.items()}
+
+
+def _single(values: list[str]) -> str | list[str]:
+    return values if len(values) > 1 else values[0]
 
 
 async def _multipart(request: Request, content: bytes, part_bytes: int) -> dict[str, Any]:

@@ -177,7 +177,6 @@ async def translate_file(call: Call) -> dict[str, str]:
 @downloads.get("/download_file/{name}/{key}/{file}", response_class=Response)
 async def download_file(request: Request, name: str, key: str, file: str) -> Response:
     """A translation, by the address that `/translate_file` answered."""
-    request.state.record.path = f"/download_file/{name}"  # for the log: without the key
     document = documents_of(request).store.named(name)
     if document is None or not document.opens_with(key) or document.facts.state != "done":
         raise no_document()

@@ -20,7 +20,7 @@ from dragoman.serve.http.body import takes
 from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.models import Models
 from dragoman.serve.native.schema import Body, Warned, language_of
-from dragoman.serve.work.service import check_size
+from dragoman.serve.work.service import TooLarge, check_size
 from dragoman.serve.work.text import Choice, Prepare, TextRequest, choose
 from dragoman.text.tokens.tokenizer import EOS
 from dragoman.text.words.normalise import is_text, normalise
@@ -28,6 +28,8 @@ from dragoman.text.words.words import is_unspaced
 from dragoman.translation import Candidate, Translation
 from dragoman.translator import Translator
 
+# Tokens of a line, or of its translation, that are scored: time and memory grow with the square of their number.
+SCORED_TOKENS = 1024
 # Translations that are searched for each word that is wanted: several tokens may begin one word.
 WIDENING = 2
 _WORD = re.compile(r"\s*\S+")
@@ -143,13 +145,16 @@ async def alternatives(call: Call) -> AlternativesAnswer:
         pair = chosen.pair
         return AlternativesAnswer(alternatives=words, source=pair.source, target=pair.target, model=chosen.model.name)
 
-    async with charged(call, request) as counted:
+    async with charged(call, request, [body.prefix]) as counted:
         return await call.ask(work)
 
 
 @router.post("/score", openapi_extra=takes(ScoreBody))
 async def score_translations(call: Call) -> ScoreAnswer:
-    """How probable given translations are, token by token; a line is scored as a whole, whatever its length."""
+    """How probable given translations are, token by token.
+
+    A line is scored as a whole; it and its translation have at most 1,024 tokens each.
+    """
     body = await call.body(ScoreBody)
     texts, translations = _listed(body.text), _listed(body.translation)
     if len(texts) != len(translations):
@@ -159,7 +164,7 @@ async def score_translations(call: Call) -> ScoreAnswer:
             raise malformed(f"translation {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
     request = TextRequest(texts, language_of(body.source), body.target, body.model)
     check_size(TextRequest(translations), call.service.limits)
-    async with charged(call, request) as counted:
+    async with charged(call, request, translations) as counted:
         scores = await call.ask(partial(_scores, counted, translations, call.service.models))
     return ScoreAnswer(scores=scores)
 
@@ -197,8 +202,8 @@ def _first_word(rest: str) -> str:
 def _scores(request: TextRequest, translations: Sequence[str], models: Models, prepare: Prepare) -> list[ScoreOf]:
     """The scores of the translation of each text of a request, in order; blocks.
 
-    Raises what `choose` and `Translator.score` raise, and DataError for a text that is found to be in the target
-    language, of which no model translates.
+    Raises what `choose` and `Translator.score` raise, TooLarge for too many tokens, and DataError for a text that is
+    found to be in the target language, of which no model translates.
     """
     chosen = list[Choice]()
     for number, choice in enumerate(choose(request, models), 1):
@@ -210,9 +215,19 @@ def _scores(request: TextRequest, translations: Sequence[str], models: Models, p
         members = [n for n, choice in enumerate(chosen) if (choice.model, choice.pair) == (model, pair)]
         pairs = [(normalise(request.texts[n]), normalise(translations[n])) for n in members]
         translator = prepare(models.translator(model, pair))
+        _check_lengths(translator, pairs, members)
         for n, texts, log_probs in zip(members, pairs, translator.score(pairs), strict=True):
             scores[n] = _score(chosen[n], translator, texts, log_probs)
     return [scores[n] for n in range(len(chosen))]
+
+
+def _check_lengths(translator: Translator, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> None:
+    """Raises TooLarge for a text, or a translation, of more tokens than are scored."""
+    encode = translator.tokenizer.encode
+    for number, (source, target) in zip(numbers, translator.symbols.mask_pairs(pairs), strict=True):
+        for what, [ids] in (("text", encode([source], "source")), ("translation", encode([target], "target"))):
+            if len(ids) > SCORED_TOKENS:
+                raise TooLarge(f"{what} {number + 1}: {len(ids):,} tokens; send at most {SCORED_TOKENS:,}, divide it")
 
 
 def _score(choice: Choice, translator: Translator, pair: tuple[str, str], log_probs: list[float]) -> ScoreOf:

@@ -13,11 +13,11 @@ from dragoman.documents import DocumentOptions as Languages
 from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
 from dragoman.serve.http.access import Call
-from dragoman.serve.http.body import takes_file, validated
+from dragoman.serve.http.body import takes_file, unicode_json, validated
 from dragoman.serve.http.call import public_of
 from dragoman.serve.http.problems import PROBLEM, Problem, malformed
 from dragoman.serve.native.schema import language_of
-from dragoman.system.parsing import Malformed, parse_json
+from dragoman.system.parsing import Malformed
 from dragoman.workflows.documents.review import HEADER, page_policy, render, review_files, review_rows
 
 
@@ -179,7 +179,7 @@ def _request(form: dict[str, str], name: str) -> DocumentRequest:
         fields["columns"] = [part.strip() for part in form["columns"].split(",") if part.strip()]
     if "glossary" in form:
         try:
-            fields["glossary"] = parse_json(form["glossary"].encode()) if form["glossary"] else None
+            fields["glossary"] = unicode_json(form["glossary"].encode()) if form["glossary"] else None
         except Malformed as error:
             raise malformed(f"glossary: {error}; give an object of JSON") from None
     return validated(DocumentRequest, fields, "file")

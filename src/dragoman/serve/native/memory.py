@@ -131,6 +131,8 @@ async def add(call: Call) -> MemoryAddAnswer:
     check_size(TextRequest([unit.source for unit in body.units]), call.service.limits)
     check_size(TextRequest([unit.target for unit in body.units]), call.service.limits)
     source, target = _checked(call.service, body.source, body.target, [*texts, body.origin])
+    if any("\0" in text or len(text.strip().splitlines()) > 1 for text in (*texts, body.origin)):
+        raise malformed("units: a line break or a null character; give one line in each, such as a sentence")
     if not all(text.strip() for text in texts):
         raise malformed("units: a blank source or target; give both")
     units = [MemoryUnit(unit.source, unit.target, body.origin) for unit in body.units]

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -145,16 +146,24 @@ async def _events(call: ServiceCall, request: TextRequest) -> Response:
     """The answer as events. It begins with the first sentence: until then an error has its status."""
     if len(request.texts) != 1 or request.format != "text" or request.alternatives or request.alignment:
         raise malformed("a stream is of one plain text, without alternatives and alignment")
-    async with charged(call, request) as counted:
+    sent = list[str]()
+    async with AsyncExitStack() as stack:
+        counted = await stack.enter_async_context(charged(call, request, sent=sent))
         sentences = call.service.stream(counted, call.sender, call.departure)
         first = await anext(sentences)
-    written = _written(call, first, sentences)
+        written = _written(call, first, sentences, stack.pop_all(), sent)
     return StreamingResponse(written, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
 async def _written(
-    call: ServiceCall, first: StreamedSentence, others: AsyncIterator[StreamedSentence]
+    call: ServiceCall,
+    first: StreamedSentence,
+    others: AsyncIterator[StreamedSentence],
+    charge: AsyncExitStack,
+    sent: list[str],
 ) -> AsyncIterator[str]:
+    """The events. An error, and a client that leaves, end `charge`, which gives back what is not among the `sent`."""
+
     async def sentences() -> AsyncIterator[StreamedSentence]:
         yield first
         async for other in others:
@@ -162,17 +171,19 @@ async def _written(
 
     whole, index = "", 0
     try:
-        async for sentence in sentences():
-            whole += sentence.before + sentence.text
-            if sentence.source:
-                yield _event("sentence", SentenceEvent(**asdict(sentence), index=index).model_dump())
-                index += 1
-            else:
-                source, target = sentence.pair
-                end = StreamEnd(
-                    text=whole, source=source, target=target, model=sentence.model, detected=sentence.detected
-                )
-                yield _event("done", end.model_dump())
+        async with charge:
+            async for sentence in sentences():
+                whole += sentence.before + sentence.text
+                if sentence.source:
+                    sent.append(sentence.source)
+                    yield _event("sentence", SentenceEvent(**asdict(sentence), index=index).model_dump())
+                    index += 1
+                else:
+                    source, target = sentence.pair
+                    end = StreamEnd(
+                        text=whole, source=source, target=target, model=sentence.model, detected=sentence.detected
+                    )
+                    yield _event("done", end.model_dump())
     except Exception as error:  # the status has been sent
         yield _event("problem", problem_for(call.request, error).body())
 

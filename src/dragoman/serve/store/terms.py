@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import DataError
-from dragoman.text.terms.glossary import Entry, Glossary
+from dragoman.text.terms.glossary import Entry, Glossary, in_tsv
 from dragoman.text.terms.tbx import TermBase
 from dragoman.text.words.normalise import is_text, normalise
 from dragoman.text.words.words import listed, spelled
@@ -65,7 +65,7 @@ def written(entries: Iterable[Entry], form: Literal["tsv", "csv"]) -> str:
     if form == "csv":
         csv.writer(file, lineterminator="\n").writerows([entry.term, *entry.translations] for entry in entries)
     else:
-        file.writelines("\t".join((entry.term, *entry.translations)) + "\n" for entry in entries)
+        file.writelines("\t".join((in_tsv(entry.term), *entry.translations)) + "\n" for entry in entries)
     return file.getvalue()
 
 

@@ -37,6 +37,7 @@ from dragoman.serve.watch.metrics import Metrics, as_text
 from dragoman.serve.work.stream import StreamedSentence, stream
 from dragoman.serve.work.text import Prepare, TextRequest
 from dragoman.system.machine import usable_processors
+from dragoman.system.processes import checked_by
 from dragoman.translator import Translator
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ log = logging.getLogger("dragoman.serve")
 
 # Seconds from one look at the folders of the models to the next.
 WATCH = 1.0
+# Threads for what is no translation: keys, glossaries, the language of a text.
+SHORT_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class Service:
         self.translated_characters, self._counting = 0, threading.Lock()
         self._open = Counter[str]()
         self._threads = ThreadPoolExecutor(self.limits.places, "request")
+        self._short_threads = ThreadPoolExecutor(SHORT_THREADS, "short")
         self.metrics.queue_tokens.set_function(lambda: self.batcher.tokens)
         self.metrics.rate.set_function(lambda: self.batcher.tokens_per_second)
         self.metrics.open.set_function(self._open.total)
@@ -126,8 +130,8 @@ class Service:
             return await self._run(ticket, partial(work, self._prepare(ticket)), gone)
 
     def run(self, work: Callable[[], T]) -> "asyncio.Future[T]":
-        """The result of a work in a thread, such as detecting a language."""
-        return asyncio.get_running_loop().run_in_executor(self._threads, work)
+        """The result of a short work in a thread, such as checking a key: it waits for no translation."""
+        return asyncio.get_running_loop().run_in_executor(self._short_threads, work)
 
     def count_characters(self, characters: int) -> None:
         """Characters of sources have been translated, as the dialect of DeepL reports them."""
@@ -152,6 +156,7 @@ class Service:
         if self._watching.is_alive():
             self._watching.join()
         self._threads.shutdown()
+        self._short_threads.shutdown()
         self.batcher.close()
         self.html_files.close()
         if self.memories:
@@ -205,7 +210,7 @@ class Service:
 
     async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
-        working = self.run(work)
+        working = asyncio.get_running_loop().run_in_executor(self._threads, partial(_checked, ticket, work))
         leaving = gone()
         try:
             both: list[asyncio.Future[Any]] = [working, leaving]
@@ -215,9 +220,16 @@ class Service:
             return await working
         except asyncio.CancelledError:  # the server does not wait any longer
             ticket.cancel()
+            working.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # else asyncio logs it
             raise
         finally:
             leaving.cancel()
+
+
+def _checked(ticket: Ticket, work: Callable[[], T]) -> T:
+    """`work()`, which looks now and then whether the ticket is valid. Raises Cancelled, Expired, and what it raises."""
+    with checked_by(ticket.check):
+        return work()
 
 
 class TooLarge(DragomanError):

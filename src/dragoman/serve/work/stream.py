@@ -1,7 +1,7 @@
 """A text → its sentences, translated one after the other, for a client that shows them as they come.
 
 Together they are the translation of the text: a line is divided where `Translator.translate` divides it. A line with
-placeholders is not divided, because they are placed with a view of the whole line.
+placeholders, a digit or an unusual sign is not divided, because what is copied is placed with a view of the whole line.
 """
 
 from collections.abc import Callable, Iterator, Sequence

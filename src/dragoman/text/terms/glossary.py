@@ -2,7 +2,8 @@
 
 Input: a TSV file or a mapping, and sentences. Output: the terms in a sentence, with their positions. A line of the
 file has the term, a tab and its translation; further columns, or further lines with the same term, are alternatives.
-Empty lines and lines that begin with `#` are ignored. Texts are normalised before they are compared.
+Empty lines and lines that begin with `#` are ignored; a term that begins so is written `\\#`. Texts are normalised
+before they are compared.
 
 **Matching.** A match begins where a word begins and ends where a word ends; longer terms come first, and matches do
 not overlap. Word boundaries follow from the kinds of the characters (`text.words.words`):
@@ -28,6 +29,7 @@ model.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,6 +155,15 @@ class Glossary:
 GlossaryLike = Glossary | Terms
 
 
+# A backslash before `#`, or before other backslashes and `#`, is taken off: so every term can be written.
+_ESCAPED, _TO_ESCAPE = re.compile(r"\\+#"), re.compile(r"\\*#")
+
+
+def in_tsv(term: str) -> str:
+    """A term as a TSV file has it, where a line that begins with `#` is a comment."""
+    return f"\\{term}" if _TO_ESCAPE.match(term) else term
+
+
 def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[str]]]:
     for number, line in enumerate(lines, 1):
         try:
@@ -167,7 +178,7 @@ def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[st
         if "\t" not in text:
             raise DataError(f"{name}:{number}: no tab; write the term, a tab and its translation")
         term, *translations = text.split("\t")
-        yield number, term, translations
+        yield number, term[1:] if _ESCAPED.match(term) else term, translations
 
 
 def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, list[str]]:

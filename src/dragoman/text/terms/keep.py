@@ -1,11 +1,12 @@
 """What a user wants to be copied: texts, and regular expressions between slashes. `decode.keep`, `--keep`, `keep=`.
 
 Input: entries such as `Contoso`, `/T\\d+/`, and a text. Output: where they are in it. A text counts where it is no part
-of a longer word. An expression has `LONGEST` characters at most and is given up after `SECONDS` on one text, so that
-none can stop a service.
+of a longer word. An expression has `LONGEST` characters at most, its counts multiply to `REPEATS` at most, and it is
+given up after `SECONDS` on one text, so that none can stop a service.
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -15,11 +16,16 @@ from typing import Any
 import regex
 
 from dragoman.errors import ConfigError, check_type, describe_type
+from dragoman.system.processes import check_work
 from dragoman.text.terms.protect import Placeholder, as_word
 
 # Characters of an expression, entries of a list, seconds of one expression on one text.
 LONGEST, MOST, SECONDS = 200, 10_000, 0.1
+# What `{n}` repeats is compiled n times: the product of all counts, the bytes of one compiled, and how many are cached.
+REPEATS, COMPILED_BYTES, CACHED = 10_000, 128 << 10, 1024
 KEEP = "keep"
+# A count, with the white space and the comment that `(?x)` allows within.
+_COUNT, _VERBOSE = re.compile(r"\{([\d\s]*)(?:,([\d\s]*))?(\}|#)"), re.compile(r"\(\?[\w-]*x")
 
 
 def find_kept(text: str, entries: Sequence[str]) -> list[Placeholder]:
@@ -53,6 +59,7 @@ def _hits(text: str, entries: Sequence[str]) -> list[Placeholder]:
     if texts:
         hits += [Placeholder(*match.span(), KEEP, match[0]) for match in texts.finditer(text)]
     for entry in filter(_is_expression, entries):
+        check_work()
         try:
             spans = [match.span() for match in _compiled(entry).finditer(text, timeout=SECONDS)]
         except TimeoutError:
@@ -126,9 +133,26 @@ def _alternatives(texts: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(as_word, longest_first))) if texts else None
 
 
-@lru_cache(maxsize=MOST)
+@lru_cache(maxsize=CACHED)
 def _compiled(entry: str, where: str = "decode.keep") -> Any:
+    expression = unicodedata.normalize("NFC", entry[1:-1])
+    if _repeats(expression) > REPEATS:
+        raise ConfigError(f"{where}: {entry}: repeats too much: its counts multiply to more than {REPEATS:,}; write +")
     try:
-        return regex.compile(unicodedata.normalize("NFC", entry[1:-1]))
+        compiled = regex.compile(expression, cache_pattern=False)
     except regex.error as error:
         raise ConfigError(f"{where}: {entry}: {error}; correct the expression, or leave out its slashes") from None
+    if sys.getsizeof(compiled) > COMPILED_BYTES:
+        raise ConfigError(f"{where}: {entry}: repeats too much; write smaller counts, or +")
+    return compiled
+
+
+def _repeats(expression: str) -> int:
+    """The product of the counts of an expression; more than is allowed if one has a comment within."""
+    product, has_comments = 1, bool(_VERBOSE.search(expression))
+    for low, high, end in _COUNT.findall(expression):
+        numbers = ["".join(number.split()) for number in (low, high)]
+        if (end == "#" and has_comments) or max(map(len, numbers)) > len(str(REPEATS)):
+            return REPEATS + 1
+        product *= max(1, *(int(number or 0) for number in numbers))
+    return product
