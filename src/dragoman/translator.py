@@ -337,8 +337,7 @@ class Translator(AbstractContextManager["Translator"]):
     ) -> tuple[Candidate, ...]:
         """Up to `count` translations of a line, with different texts and different tokens after `target_prefix`.
 
-        The best comes first. All keep the placeholders of the line; no glossary is applied. Raises ConfigError for a
-        wrong `count`.
+        The best comes first. All keep the placeholders; no glossary is applied. Raises ConfigError for a wrong `count`.
         """
         options = checked_request(options, self.options, changes, target_prefix, None)
         if options.confidence:
