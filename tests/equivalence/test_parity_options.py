@@ -51,9 +51,9 @@ SAME: dict[str, list[dict[str, Any]]] = {
     "batch_tokens": [{"batch_tokens": 20}],
     "precision": [{"precision": "float32"}],
     # Only one token is left to draw.
-    "temperature": [{"method": "sample", "temperature": 1e-6}],
+    "temperature": [{"method": "sample", "temperature": 1e-4}],
     "top_k": [{"method": "sample", "top_k": 1}, {"method": "sample", "top_k": 1, "max_length": 3, "n_best": 2}],
-    "top_p": [{"method": "sample", "top_p": 1e-6}],
+    "top_p": [{"method": "sample", "top_p": 1e-4}],
 }
 # Those that have a test of their own below.
 OTHERS = {"coverage_penalty", "samples", "seed", "token_scores", "alignment"}

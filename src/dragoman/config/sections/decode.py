@@ -47,11 +47,11 @@ class DecodeConfig(Section):
     """Maximum number of tokens of a translation, for any source; no further limit unless set."""
     n_best: HypothesisCount = 1
     """Number of translations returned per sentence, with different texts; fewer if no more are found."""
-    temperature: Annotated[float, Field(ge=1e-6)] = 1.0
+    temperature: Annotated[float, Field(ge=1e-4)] = 1.0
     """Sample from P^(1/temperature), normalised: below 1, likely tokens become more likely."""
     top_k: NonNegative = 0
     """Sample from this many of the most likely tokens; 0 for all."""
-    top_p: Annotated[float, Field(ge=1e-6, le=1)] = 1.0
+    top_p: Annotated[float, Field(ge=1e-4, le=1)] = 1.0
     """Sample from the most likely tokens whose probabilities add up to this (nucleus, Holtzman et al. 2020)."""
     samples: Annotated[int, Field(ge=2, le=1024)] = 32
     """Number of translations that `mbr` samples."""
