@@ -162,8 +162,10 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         cause = str(error).strip().partition("\n")[0]
         remedy = "install what PyTorch's compiler lacks, or leave the key out"
         return f"train.compile: {cause}; {remedy}", ConfigError.exit_code
-    if isinstance(error, UnicodeEncodeError) and error.encoding in {sys.getfilesystemencoding(), "ascii"} - {"utf-8"}:
+    if isinstance(error, UnicodeEncodeError) and error.encoding in (sys.getfilesystemencoding(), "ascii"):
         name = error.object[error.start : error.end]
+        if error.encoding == "utf-8":
+            return f"{name!r}: not UTF-8; rename the file, or convert the text with iconv", ConfigError.exit_code
         return f"{name}: cannot be a name in this locale; set LC_ALL=C.UTF-8, or PYTHONUTF8=1", ConfigError.exit_code
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
         return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code

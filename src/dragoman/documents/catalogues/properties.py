@@ -9,13 +9,13 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.labels import with_mark, without_mark
+from dragoman.documents.core.labels import with_mark, without_marks
 from dragoman.documents.core.passage import ENTITY, UNFIT, Escaped, Message, passage, unescape, units_of
 from dragoman.documents.core.splice import decode, likely_encoding
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -74,9 +74,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
         return f"\\{text}" if text[:1] in (" ", "\t", "\f") and decoded.text[value.begin] != text[0] else text
 
     document = document_of(path, Values(decoded, values, encode), notices)
-    return replace(
-        document, units=[replace(unit, source=without_mark(unit.source), label=unit.source) for unit in document.units]
-    )
+    return without_marks(document)
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:

@@ -4,12 +4,11 @@ The mark of an accelerator key (`&Open`) is not translated, but set again. A str
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.labels import with_mark, without_mark
+from dragoman.documents.core.labels import with_mark, without_marks
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
 from dragoman.documents.xml.spans import Role
 from dragoman.documents.xml.strings import XmlStrings, document_of, write_strings
@@ -22,9 +21,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if root.name != "root":
         raise DataError(f"{path}:{root.line}: no resources of .NET, but <{root.name}>; check the file")
     document = document_of(path, decoded, root, XmlStrings(_strings, _role, lines=True))
-    return replace(
-        document, units=[replace(unit, source=without_mark(unit.source), label=unit.source) for unit in document.units]
-    )
+    return without_marks(document)
 
 
 def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:

@@ -7,6 +7,7 @@ protected spans is none. The limit is that of a comment for translators: "Max le
 import re
 from dataclasses import replace
 
+from dragoman.documents.core.document import Document
 from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
 from dragoman.text.words.inline import InlineText
 
@@ -31,6 +32,12 @@ def without_mark(source: InlineText, translation: InlineText | None = None) -> I
     if translation is None:
         return source if accelerator is None else InlineText(accelerator.text)
     return replace(translation, text=without_accelerator(translation.text)) if accelerator else translation
+
+
+def without_marks(document: Document) -> Document:
+    """A document whose units are labels: without the marks, which each unit's `label` has."""
+    units = [replace(unit, source=without_mark(unit.source), label=unit.source) for unit in document.units]
+    return replace(document, units=units)
 
 
 def with_mark(source: InlineText, translation: InlineText) -> InlineText:
