@@ -15,7 +15,7 @@ from dragoman.control.search.n_best import search_distinct
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids, Query
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.memory import Memory, MemoryUnit
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
@@ -153,3 +153,9 @@ def test_samples_of_a_seed_are_the_same_while_other_threads_draw() -> None:
 def test_alternatives_need_no_glossary_and_refuse_none() -> None:
     translator = Translator.load("en-ko", threads=1, glossary={"weather": "기상"})
     assert all(one.text.startswith("날") for one in translator.alternatives("The weather is nice.", "날", count=2))
+
+
+@pytest.mark.parametrize("text", ["\ud800", ["fine", "a\ud800b"]])
+def test_what_would_be_copied_is_checked_too(text: str | list[str]) -> None:
+    with pytest.raises(DataError, match="contains an unpaired surrogate"):
+        Translator.load("en-ko", threads=1).translate(text)

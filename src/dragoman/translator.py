@@ -290,7 +290,7 @@ class Translator(AbstractContextManager["Translator"]):
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
-        texts = [text] if isinstance(text, str) else list(lines_of(text))
+        texts = list(lines_of(text))
         translations = self.to(target, source, texts)._translate_texts(texts, target_prefix, options, terms)
         return translations[0] if isinstance(text, str) else translations
 
