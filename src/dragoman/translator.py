@@ -61,7 +61,8 @@ from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language
-from dragoman.text.words.lines import checked_pairs, chunks_of, lines_of, one_line
+from dragoman.text.words.lines import chunks_of
+from dragoman.text.words.normalise import checked_pairs, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
 GLOSSARY = "glossary.tsv"  # of a bundle
@@ -437,11 +438,7 @@ class Translator(AbstractContextManager["Translator"]):
         return self._translate(lines, options, glossary, None if target_prefix else self._memory_of_pair)
 
     def _translate(
-        self,
-        lines: Sequence[Line],
-        options: DecodeConfig,
-        glossary: Glossary | None,
-        memory: Memory | None = None,
+        self, lines: Sequence[Line], options: DecodeConfig, glossary: Glossary | None, memory: Memory | None = None
     ) -> list[Translation]:
         """The way of lines from beginning to end; a stage that a call does not need is left out."""
         for line in lines:

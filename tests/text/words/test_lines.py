@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.engine.resources import GPU_WINDOW
-from dragoman.errors import DataError
 from dragoman.text.words import lines as text_lines
-from dragoman.text.words.lines import WindowSize, chunks_of, lines_of
+from dragoman.text.words.lines import WindowSize, chunks_of
 
 
 def sizes(lines: Iterable[str], size: WindowSize, **options: Any) -> list[int]:
@@ -57,9 +56,3 @@ def test_the_lines_of_a_file_are_never_divided_by_time(slow: Iterator[str]) -> N
 
 def test_on_a_processor_lines_are_gathered_as_long_as_they_come(slow: Iterator[str]) -> None:
     assert sizes(slow, WindowSize(), waits=lambda: False) == [7]
-
-
-@pytest.mark.parametrize("text", ["\ud800", ["fine", "a\udfffb"]])
-def test_an_unpaired_surrogate_is_no_text(text: str | list[str]) -> None:
-    with pytest.raises(DataError, match="contains an unpaired surrogate"):
-        list(lines_of(text))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.words.normalise import INVISIBLE, is_text, normalise
+from dragoman.errors import DataError
+from dragoman.text.words.normalise import INVISIBLE, is_text, lines_of, normalise
 
 ZWSP, ZWNJ, ZWJ, BOM, RLE, WORD_JOINER = "\u200b", "\u200c", "\u200d", "\ufeff", "\u202b", "\u2060"
 
@@ -80,3 +81,9 @@ def test_is_text_says_what_utf8_can_write(text: str) -> None:
         assert not is_text(text)
     else:
         assert is_text(text)
+
+
+@pytest.mark.parametrize("text", ["\ud800", ["fine", "a\udfffb"]])
+def test_an_unpaired_surrogate_is_no_text(text: str | list[str]) -> None:
+    with pytest.raises(DataError, match="contains an unpaired surrogate"):
+        list(lines_of(text))

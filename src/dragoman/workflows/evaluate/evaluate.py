@@ -10,7 +10,8 @@ from dragoman.data.check.check import looks_tokenised
 from dragoman.data.corpus.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError, checked_path, counted
 from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
-from dragoman.text.words.lines import WINDOW, lines_of
+from dragoman.text.words.lines import WINDOW
+from dragoman.text.words.normalise import lines_of
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
