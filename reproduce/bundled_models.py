@@ -1,8 +1,8 @@
 """Scores, card and place of a bundled model, after `bundled_models.sh` has trained it.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py finish RUN TEXT SOURCE TARGET
-    DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py score MODEL TEXT SOURCE TARGET
-    python reproduce/bundled_models.py everyday MODEL SOURCE TARGET
+    DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py score MODEL TEXT SOURCE TARGET [REVERSE]
+    python reproduce/bundled_models.py everyday MODEL SOURCE TARGET [REVERSE]
     python reproduce/bundled_models.py judged SOURCE TARGET
     python reproduce/bundled_models.py choice TEXT
     python reproduce/bundled_models.py status RUNS
@@ -13,12 +13,12 @@ sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dr
 of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
 `score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
-model, to be judged: kind, source, translation, separated by tabs. Once they are in `everyday_judged.tsv`, `judged`
-lets the bundled model learn from them how sure it is and what it calls doubtful. `choice` counts for how many
-validation and test sentences the wrong bundled model is chosen. `status` says how far the runs in RUNS are. `speed`
-compares sentences/s with the bundled models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code,
-one thread, the two hundred sentences, in turn within every round. The last line of all but `everyday` is one JSON
-object.
+model, to be judged: kind, source, translation, separated by tabs. Both translate with a REVERSE model, if it is given.
+Once the translations of both models together are in `everyday_judged.tsv`, `judged` lets the bundled model learn from
+them how sure it is and what it calls doubtful. `choice` counts for how many validation and test sentences the wrong
+bundled model is chosen. `status` says how far the runs in RUNS are. `speed` compares sentences/s with the bundled
+models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code, one thread, the two hundred sentences,
+in turn within every round. The last line of all but `everyday` is one JSON object.
 """
 
 import json
@@ -28,6 +28,7 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -81,11 +82,18 @@ def finish(data: Path, run: Path, folder: Path, source: str, target: str) -> Non
     print(json.dumps({**result, "megabytes": round(size / 1e6, 2), "scores": scores}))
 
 
-def score(data: Path, model: str, folder: Path, source: str, target: str) -> None:
+def load(model: str, reverse: Sequence[str]) -> Translator:
+    """The translator, with a reverse model or without."""
+    translator = Translator.load(model)
+    return translator.with_reverse(Translator.load(*reverse)) if reverse else translator
+
+
+def score(data: Path, model: str, folder: Path, source: str, target: str, *reverse: str) -> None:
     """The scores of a model, without installing it."""
-    scores, signatures = measure(Translator.load(model), data, folder, source, target)
+    scores, signatures = measure(load(model, reverse), data, folder, source, target)
     show(scores)
-    print(json.dumps({"model": model, "pair": f"{source}-{target}", "signatures": signatures, "scores": scores}))
+    facts = {"model": model, "reverse": reverse, "pair": f"{source}-{target}"}
+    print(json.dumps({**facts, "signatures": signatures, "scores": scores}))
 
 
 def show(scores: Scores) -> None:
@@ -209,7 +217,10 @@ def install(bundle: Bundle, pair: str) -> None:
 
 
 def learn_from_judged(source: str, target: str) -> None:
-    """Let the bundled model learn its confidence from the judged sentences, and print how well they divide."""
+    """Let the bundled model learn its confidence from the judged sentences, and print how well they divide.
+
+    Their translations are those of both models together, as the command line and the service show them.
+    """
     pair = f"{source}-{target}"
     sentences = {text for hundred in HUNDREDS for _, text, _ in everyday_sentences(source, hundred)}
     rows = [row.split("\t") for row in (HERE / "everyday_judged.tsv").read_text(encoding="utf-8").splitlines()]
@@ -217,7 +228,7 @@ def learn_from_judged(source: str, target: str) -> None:
         judged, model = Path(folder) / "judged.tsv", Path(shutil.copytree(HOME / pair, Path(folder) / pair))
         chosen = ["\t".join(row[1:]) + "\n" for row in rows if row[1] in sentences]
         judged.write_text("".join(chosen), encoding="utf-8")
-        learned = learn_judged_confidence(model, judged).confidence
+        learned = learn_judged_confidence(model, judged, reverse=f"{target}-{source}").confidence
         install(open_bundle(model), pair)
     print(json.dumps(confidence_facts(learned)))
 
@@ -283,8 +294,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["choice", folder]:
             choice(Path(folder))
-        case ["everyday", model, source, target]:
-            translator = Translator.load(model)
+        case ["everyday", model, source, target, *reverse]:
+            translator = load(model, reverse)
             for hundred in HUNDREDS:
                 for row in translate_everyday(translator, source, hundred):
                     print(*row, sep="\t")
@@ -292,8 +303,8 @@ if __name__ == "__main__":
             finish(Path(os.environ["DRAGOMAN_DATA"]), Path(run), Path(folder), source, target)
         case ["judged", source, target]:
             learn_from_judged(source, target)
-        case ["score", model, folder, source, target]:
-            score(Path(os.environ["DRAGOMAN_DATA"]), model, Path(folder), source, target)
+        case ["score", model, folder, source, target, *reverse]:
+            score(Path(os.environ["DRAGOMAN_DATA"]), model, Path(folder), source, target, *reverse)
         case ["status", runs]:
             status(Path(runs))
         case ["speed", before]:

@@ -9,12 +9,13 @@
 #   reproduce/bundled_models.sh status
 #
 # `status` says how far each run is. `finish` takes the weights in RESULTS, which reproduce/gpu/bundled_models.py
-# trained on a GPU, instead of training. `more` trains a direction that has ended for MORE steps (4,000) in which
-# everyday sentences are more frequent, into runs/bundled-PAIR-more. DRAGOMAN_DATA is the folder that contains
-# koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first: what it learns of both languages is where
-# each direction starts (Ding et al. 2021, "Improving Neural Machine Translation by Bidirectional Training"). Its steps
-# are JOINT (60,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when the same
-# command is given again. A finished direction replaces src/dragoman/bundled/PAIR.
+# trained on a GPU, instead of training. `more` trains a direction that has ended, or the bundled model where there is no
+# such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more.
+# DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
+# what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
+# Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
+# runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
+# src/dragoman/bundled/PAIR.
 set -euo pipefail
 pair=${1:?both, en-ko, ko-en, more, finish or status}; shift
 results= more=
@@ -41,8 +42,13 @@ else
     keys=("train.schedule=linear" "train.warmup=100" "train.card_lines=400"
         "project.name=$pair" "project.source=$source" "project.target=$target")
     if [ -n "$more" ]; then
-        everyday=(6)
-        keys+=("train.start_from=$runs/bundled-$pair/model" "train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4"
+        everyday=(6) start=$runs/bundled-$pair/model
+        if [ ! -d "$start" ]; then
+            start=$runs/bundled-$pair-start/base
+            # shellcheck disable=SC2086
+            [ -d "$start" ] || $dragoman init "$runs/bundled-$pair-start" --from "$pair" --pair "$pair"
+        fi
+        keys+=("train.start_from=$start" "train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4"
             "train.validate_every=1000")
     else
         keys+=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.learning_rate=9e-4"

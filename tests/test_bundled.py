@@ -30,7 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def put(home: Path, name: str, **shares: float) -> None:
     (home / name).mkdir()
-    (home / name / "bundle.json").write_text(json.dumps({"scripts": shares, "limits": "none."}))
+    facts = {"scripts": shares, "limits": "none.", "languages": {"source": name, "target": "en"}}
+    (home / name / "bundle.json").write_text(json.dumps(facts))
 
 
 # --- which ---------------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def test_any_scripts_will_do(home: Path) -> None:
 
 def test_the_likeliest_and_not_merely_one_that_knows_the_letters() -> None:
     letters = scripts("Latin letters, 한글")
-    some, more = (BundledModel(HOME, {"LATIN": share, "HANGUL": 1 - share}, "") for share in (0.2, 0.6))
+    some, more = (BundledModel(HOME, {"LATIN": share, "HANGUL": 1 - share}, "", ("ko", "en")) for share in (0.2, 0.6))
     assert some.log_likelihood(letters) < more.log_likelihood(letters)
     assert letters == {"LATIN": 12, "HANGUL": 2}
 

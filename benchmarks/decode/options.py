@@ -36,6 +36,7 @@ from decode.texts import EMBEDDED, evenly_spaced
 from shared.levels import emulates_bfloat16, machine
 
 from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import HOME, opposite_of
 from dragoman.config import DecodeConfig, LanguageModelConfig
 from dragoman.config.file import build_section
 from dragoman.installed import resolve_model
@@ -59,6 +60,7 @@ KEYS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "coverage_penalty": ({"coverage_penalty": 0.2}, TORCH),
     "language_model": (FUSION, TORCH),
     "language_model_weight": ({**FUSION, "language_model_weight": 0.3}, TORCH),
+    "reverse_weight": ({"reverse_weight": 0.4}, ("ctranslate2",)),
     "no_repeat_ngram": ({"no_repeat_ngram": 3}, ENGINES),
     "min_length": ({"min_length": 3}, ENGINES),
     "extra_length": ({"extra_length": 1}, ENGINES),
@@ -152,6 +154,11 @@ def cases(bundle: Bundle, engine: str, threads: int, lines: list[str]) -> list[C
                 print(f"{engine}: precision: bfloat16 is emulated here, and not timed")
                 continue
             used = load(bundle, engine, threads, changes["precision"])
+        if "reverse_weight" in changes:
+            if (opposite := opposite_of(HOME / bundle.manifest["name"])) is None:
+                print(f"{engine}: reverse_weight: no bundled model has the other direction; not timed")
+                continue
+            used = translator.with_reverse(Translator.load(opposite, threads=threads))
         options = build_section(translator.options, changes, "decode")
         found.append(Case(engine, row, used, options, beginning if row == "a beginning" else ""))
     return found

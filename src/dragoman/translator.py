@@ -40,12 +40,14 @@ from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
 from dragoman.control.search.recall import check_memory, recall, recall_text, suits
 from dragoman.control.search.request import (
+    Request,
     change_options,
     check_engine_request,
     check_options_type,
     checked_request,
     merge_glossaries,
 )
+from dragoman.control.search.reverse import ReverseEngine, plain_engine, reverse_marks
 from dragoman.control.search.search import search, translate_sentences
 from dragoman.control.search.sentences import Line, join, split, split_texts
 from dragoman.engine import Closed, Engine, queries
@@ -99,6 +101,8 @@ class Translator(AbstractContextManager["Translator"]):
         """The pair that calls are for unless they name another; None: the text of each call decides."""
         self.memory: Memory | None = None
         """What it looks lines up in before it asks its engine, if anything."""
+        self.reverse: Translator | None = None
+        """The one of the other direction that helps to choose, if any."""
         self.glossary = merge_glossaries(glossary, None)
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
@@ -134,7 +138,7 @@ class Translator(AbstractContextManager["Translator"]):
         if self._load is None:
             raise ConfigError("a translator that was not loaded from folders: it cannot be pickled, make it there")
         pair = self.pair if len(self.pairs.pairs) > 1 else None
-        return partial(_load_again, self._load, pair, self.memory), ()
+        return partial(_load_again, self._load, pair, self.memory, self.reverse), ()
 
     @classmethod
     def load(
@@ -240,6 +244,19 @@ class Translator(AbstractContextManager["Translator"]):
         other.memory = memory
         return other
 
+    def with_reverse(self, reverse: "Translator | None") -> Self:
+        """This translator, which chooses with the help of one of the other direction: `control.search.reverse`.
+
+        It takes about three times as long; `reverse_weight` of [decode] says how much the other one counts. A model of
+        both directions may be its own. Raises ConfigError for one of other languages.
+        """
+        other = self.with_engine(plain_engine(self.engine))
+        other.reverse = reverse
+        if reverse is not None:
+            marks, there = reverse_marks(self.pairs, reverse.pairs), plain_engine(reverse.engine)
+            other.engine = ReverseEngine(other.engine, self.tokenizer, there, reverse.tokenizer, marks)
+        return other
+
     def with_engine(self, engine: Engine) -> Self:
         """This translator with another engine for the same network."""
         other = copy(self)
@@ -247,29 +264,9 @@ class Translator(AbstractContextManager["Translator"]):
         return other
 
     @overload
-    def translate(  # type: ignore[overload-overlap]  # a str is an iterable of str too
-        self,
-        text: str,
-        *,
-        target: str | None = None,
-        source: str | None = None,
-        glossary: GlossaryLike | None = None,
-        target_prefix: str = "",
-        options: DecodeConfig | None = None,
-        **changes: Unpack[DecodeOptions],
-    ) -> Translation: ...
+    def translate(self, text: str, **request: Unpack[Request]) -> Translation: ...  # type: ignore[overload-overlap]  # a str is an iterable of str too
     @overload
-    def translate(
-        self,
-        text: Iterable[str],
-        *,
-        target: str | None = None,
-        source: str | None = None,
-        glossary: GlossaryLike | None = None,
-        target_prefix: str = "",
-        options: DecodeConfig | None = None,
-        **changes: Unpack[DecodeOptions],
-    ) -> list[Translation]: ...
+    def translate(self, text: Iterable[str], **request: Unpack[Request]) -> list[Translation]: ...
     def translate(
         self,
         text: str | Iterable[str],
@@ -491,7 +488,9 @@ class Translator(AbstractContextManager["Translator"]):
         return self.memory if self.memory is not None and suits(self.memory, self.pair) else None
 
 
-def _load_again(load: Callable[[], Translator], pair: LanguagePair | None, memory: Memory | None) -> Translator:
-    """A translator in another process, for the pair of languages and with the memory that it had here."""
+def _load_again(
+    load: Callable[[], Translator], pair: LanguagePair | None, memory: Memory | None, reverse: Translator | None
+) -> Translator:
+    """A translator in another process, for the pair of languages and with what helped it here."""
     loaded = load().to(pair.target, pair.source) if pair else load()
-    return loaded if memory is None else loaded.with_memory(memory)
+    return loaded.with_memory(memory).with_reverse(reverse)

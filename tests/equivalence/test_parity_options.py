@@ -60,7 +60,7 @@ OTHERS = {"coverage_penalty", "samples", "seed", "token_scores", "alignment"}
 # Only one engine has it, and the other refuses it; see `tests/decode/test_fusion.py`.
 TORCH_ONLY = {"language_model", "language_model_weight"}
 # Computed from log P, lengths, samples and text, which the laws here are about; see `tests/control`.
-DERIVED = {"confidence", "confidence_samples", "doubtful", "placeholders", "keep", "numbers"}
+DERIVED = {"confidence", "confidence_samples", "doubtful", "placeholders", "keep", "numbers", "reverse_weight"}
 
 
 def test_every_key_of_decode_is_compared() -> None:

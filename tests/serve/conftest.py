@@ -32,7 +32,8 @@ def offline() -> dict[str, Translator]:
     found = {name: Translator.load(name, threads=1) for name in ("en-ko", "ko-en")}
     for translator in found.values():
         translator.options = translator.options.model_copy(update={"exact": True})
-    return found
+    english, korean = found["en-ko"], found["ko-en"]
+    return {"en-ko": english.with_reverse(korean), "ko-en": korean.with_reverse(english)}
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ class Capitals:
     def __init__(self, stop_after: int | None = None, pair: LanguagePair | None = None) -> None:
         self.pair = pair or LanguagePair("en", "de")
         self.options, self.glossary, self.bundle, self.engine = DecodeConfig(), None, None, None
+        self.reverse = None
         self.asked: list[list[str]] = []
         self.limits: list[int | None] = []
         self.stop_after = stop_after

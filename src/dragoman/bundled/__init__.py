@@ -28,6 +28,8 @@ class BundledModel:
     folder: Path
     scripts: dict[str, float]
     limits: str
+    languages: tuple[str, str]
+    """Source and target (BCP-47)."""
 
     @property
     def name(self) -> str:
@@ -53,7 +55,8 @@ def bundled_models() -> tuple[BundledModel, ...]:
 def _read(folder: Path) -> BundledModel:
     try:
         manifest = parse_json((folder / "bundle.json").read_bytes())
-        return BundledModel(folder, manifest["scripts"], manifest["limits"])
+        languages = manifest["languages"]
+        return BundledModel(folder, manifest["scripts"], manifest["limits"], (languages["source"], languages["target"]))
     except (OSError, ValueError, LookupError, TypeError):
         raise ModelError(f"{folder}: the bundled model cannot be read; reinstall dragoman") from None
 
@@ -66,6 +69,13 @@ def bundled_names() -> list[str]:
 def bundled_folder(name: str) -> Path | None:
     """The folder of the bundled model `name`; None if there is none."""
     return HOME / name if name in bundled_names() else None
+
+
+def opposite_of(folder: Path) -> Path | None:
+    """The bundled model of the other direction than the bundled one in `folder`; None for another folder."""
+    languages = {model.folder.resolve(): model.languages for model in bundled_models()}
+    here = languages.get(folder.resolve())
+    return next((other for other, there in languages.items() if here and there == here[::-1]), None)
 
 
 def bundled_model_for(text: str) -> BundledModel:

@@ -66,7 +66,7 @@ def test_a_damaged_bundled_model_is_a_fault(tmp_path: Path, monkeypatch: pytest.
     copy = shutil.copytree(model.folder, tmp_path / "model")
     changed = next(copy.glob("tokenizer/*.model"))
     changed.write_bytes(changed.read_bytes()[:-1] + b"?")
-    monkeypatch.setattr(doctor, "bundled_models", lambda: (bundled.BundledModel(copy, {}, ""),))
+    monkeypatch.setattr(doctor, "bundled_models", lambda: (bundled.BundledModel(copy, {}, "", ("en", "ko")),))
     [finding] = [one for one in diagnose(tmp_path) if one.name == "bundled models"]
     assert finding.state == "fault"
     assert str(changed) in finding.value

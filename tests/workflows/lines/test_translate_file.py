@@ -75,6 +75,9 @@ def test_an_interrupted_translation_is_resumed_to_the_bytes_of_a_whole_one(
         dragoman.translate_file(source, parts, model=to_korean, target_prefix="정원", resume=True)
     with pytest.raises(dragoman.ConfigError, match=r"was started with another model"):
         dragoman.translate_file(source, parts, model="ko-en", options=GREEDY, resume=True)
+    helped = to_korean.with_reverse(dragoman.Translator.load("ko-en"))
+    with pytest.raises(dragoman.ConfigError, match=r"was started with another model"):
+        dragoman.translate_file(source, parts, model=helped, resume=True)
 
     received = Received()
     result = dragoman.translate_file(source, parts, model=to_korean, resume=True, listeners=[received])

@@ -86,6 +86,12 @@ OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help=MODEL_
 Base = Annotated[
     Path | None, typer.Option("--base", help="Folder of the base model of an adapter, if it is not where it was.")
 ]
+Reverse = Annotated[
+    Path | None,
+    typer.Option(
+        help="A model of the other direction: from which translation is the source likely, too?", metavar="MODEL"
+    ),
+]
 SearchKeys = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", metavar="KEY=VALUE", help="A key of [decode], the same as decode.KEY=VALUE."),

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from dragoman.bundled import opposite_of
 from dragoman.cli.shared.console import program, quoted, say
 from dragoman.config.file import parse_override
-from dragoman.config.sections.decode import Precision
 from dragoman.control.search.request import change_options
+from dragoman.control.search.reverse import plain_engine
 from dragoman.errors import ConfigError
 from dragoman.installed.opening import open_models
 from dragoman.shortlist.file import Shortlist
@@ -29,6 +30,8 @@ class EngineChoice:
     threads: int | None = None
     base: Path | None = None
     """The base model of an adapter."""
+    reverse: Path | None = None
+    """The model of the other direction that helps to choose; a bundled model has one without being asked."""
 
 
 def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
@@ -56,16 +59,16 @@ def load_translator(
     options = change_options(bundle.config.decode, changes)
     if isinstance(glossary, TermBase):
         glossary = glossary.glossary(bundle.config.project.source, bundle.config.project.target)
-    translator = Translator.of_bundle(
-        bundle,
-        *others,
-        engine=choice.engine,
-        device=choice.device,
-        precision=cast("Precision", choice.precision),  # it is checked there
-        threads=choice.threads,
-        options=options,
-        glossary=glossary,
-    )
+    keys: Any = {  # a precision is checked by whom it is for
+        "engine": choice.engine,
+        "device": choice.device,
+        "precision": choice.precision,
+        "threads": choice.threads,
+    }
+    translator = Translator.of_bundle(bundle, *others, **keys, options=options, glossary=glossary)
+    reverse = choice.reverse or (None if others else opposite_of(bundle.folder))
+    if reverse and options.reverse_weight:
+        translator = translator.with_reverse(Translator.load(reverse, **keys))
     if options.shortlist and not Shortlist.of_bundle(bundle):
         learn = f"`{program()} model shortlist -m {quoted(bundle.folder)}` learns one"
         say(f"dragoman: decode.shortlist: has no effect, because the model has no shortlist; {learn}")
@@ -74,7 +77,7 @@ def load_translator(
         from dragoman.engine.torch import TorchEngine
         from dragoman.model.parts.device import emulation_notice
 
-        used = translator.engine
+        used = plain_engine(translator.engine)
         rounded = used.device if isinstance(used, TorchEngine) and used.precision == "bfloat16" else None
         if rounded and (notice := emulation_notice(rounded, "decode.precision")):
             say(f"dragoman: {notice}")

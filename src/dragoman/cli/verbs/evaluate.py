@@ -69,13 +69,14 @@ class EvaluateOptions:
     precision: args.Precision = "auto"
     threads: args.Threads = None
     base: args.Base = None
+    reverse: args.Reverse = None
     as_json: args.Json = False
 
     def translator(self, models: Sequence[Path], changes: Mapping[str, Any]) -> "Translator":
         """The translator of a model, or of an ensemble of several."""
         from dragoman.cli.shared.loading import EngineChoice, load_translator
 
-        choice = EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+        choice = EngineChoice(self.engine, self.device, self.precision, self.threads, self.base, self.reverse)
         return load_translator(models, choice, changes)
 
 

@@ -79,6 +79,7 @@ class TranslateOptions:
     precision: args.Precision = "auto"
     threads: args.Threads = None
     base: args.Base = None
+    reverse: args.Reverse = None
     as_json: args.Json = False
     jsonl: Annotated[
         bool,
@@ -147,6 +148,7 @@ class TranslateOptions:
         else:
             folders = [resolve_model(model) for model in self.models or ()]
             folders = folders or [model.folder for model in bundled_models()]
+            folders += [resolve_model(self.reverse)] if self.reverse else []
         return {
             "model": [sha256(folder / "bundle.json") for folder in folders],
             "engine, device or precision": [self.engine, self.device, self.precision],
@@ -190,6 +192,7 @@ def translate(options: TranslateOptions) -> None:
             "confidence": options.confidence,
             "memory": options.memory,
             "ray": options.ray,
+            "reverse": options.reverse,
         }
         args.refuse_useless(of_one_model, "two models in a row (--via)")
     if not options.ray:
@@ -320,7 +323,9 @@ def _translators(
     from dragoman.workflows.lines.work import BundledTranslators
 
     glossary = read_glossary(options.glossary) if options.glossary else None
-    choice = EngineChoice(options.engine, options.device, options.precision, options.threads, options.base)
+    choice = EngineChoice(
+        options.engine, options.device, options.precision, options.threads, options.base, options.reverse
+    )
     load = partial(load_translator, choice=choice, changes=changes, glossary=glossary)
     if options.models:
         return load(options.models)

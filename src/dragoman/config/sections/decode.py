@@ -37,6 +37,11 @@ class DecodeConfig(Section):
     that are reported stay the model's own. Only the torch engine has it, and a model does not keep it."""
     language_model_weight: Annotated[float, Field(gt=0, le=10)] = 0.2
     """β of `language_model`; often 0.1 to 0.3, best chosen on the validation text."""
+    reverse_weight: Annotated[float, Field(ge=0, le=10)] = 0.4
+    """w: with a reverse model (`--reverse`, `Translator.with_reverse`) the translation is, of at least 6 hypotheses of
+    the beam, the one with the highest score + w · log P(source | translation) / ((5 + length of the source) / 6)^α, but
+    none whose score is lower than the best by more than 0.4. 0: the usual one, at the usual speed. Without a reverse
+    model it has no effect."""
     no_repeat_ngram: NonNegative = 0
     """Forbid repeated n-grams of this size; 0 disables."""
     min_length: NonNegative = 0
@@ -120,6 +125,7 @@ class DecodeOptions(TypedDict, total=False):
     length_penalty: float | None
     coverage_penalty: float | None
     language_model_weight: float | None
+    reverse_weight: float | None
     no_repeat_ngram: int | None
     min_length: int | None
     extra_length: int | None

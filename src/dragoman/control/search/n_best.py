@@ -43,7 +43,8 @@ def search_distinct(
     for n, hypotheses in zip(short, more, strict=True):
         best = ranked[n][0]
         added = [hypothesis for hypothesis in hypotheses if hypothesis.score <= best.score]
-        ranked[n] = sorted(_distinct([*ranked[n], *added], decode), key=lambda hypothesis: -hypothesis.score)
+        first, *rest = _distinct([*ranked[n], *added], decode)
+        ranked[n] = [first, *sorted(rest, key=lambda hypothesis: -hypothesis.score)]
     return [hypotheses[: options.n_best] for hypotheses in ranked]
 
 

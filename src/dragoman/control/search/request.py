@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
-from dragoman.config.sections.decode import Precision
+from dragoman.config.sections.decode import DecodeOptions, Precision
 from dragoman.engine import Engine
 from dragoman.errors import ConfigError, check_type
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
@@ -18,6 +18,16 @@ from dragoman.text.terms.keep import check_keep
 MAX_THREADS = 1024
 # A call of more sentences has a notice of what it costs.
 MANY = 100
+
+
+class Request(DecodeOptions, total=False):
+    """The arguments of a call besides its text, as `Translator.translate` describes them."""
+
+    target: str | None
+    source: str | None
+    glossary: GlossaryLike | None
+    target_prefix: str
+    options: DecodeConfig | None
 
 
 def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:

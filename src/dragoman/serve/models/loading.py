@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakSet
 
 from dragoman.bundle import read_manifest
+from dragoman.bundled import opposite_of
 from dragoman.config.file import read_run_config
 from dragoman.config.sections.project import pair_name
 from dragoman.errors import ResourceError
@@ -64,10 +65,15 @@ class ServedModel:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the network on disk, which is about what it takes in memory."""
-        export = next(iter(sorted(self.folder.glob("ct2-*"))), None)
-        files = export.iterdir() if export else self.folder.glob("*.safetensors")
-        return sum(file.stat().st_size for file in files if file.is_file())
+        """Bytes of its networks on disk, which is about what they take in memory."""
+        opposite = opposite_of(self.folder)
+        return sum(map(_bytes_of, [self.folder, *([opposite] if opposite else [])]))
+
+
+def _bytes_of(folder: Path) -> int:
+    export = next(iter(sorted(folder.glob("ct2-*"))), None)
+    files = export.iterdir() if export else folder.glob("*.safetensors")
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def describe(folder: Path) -> ServedModel:
@@ -123,6 +129,8 @@ class Loader:
         """A translator of the model as its folder has it now. Raises ModelError, ResourceError."""
         bundle = open_model(model.folder)
         translator = Translator.of_bundle(bundle, threads=self.threads)
+        if opposite := opposite_of(model.folder):
+            translator = translator.with_reverse(Translator.load(opposite, threads=self.threads))
         if alone := getattr(translator.engine, "one_thread_a_call", None):
             translator.engine = alone()
         translator.options = translator.options.model_copy(update={"exact": self.exact or translator.options.exact})

@@ -251,10 +251,11 @@ def _identity(task: DocumentTask, translator: Translator) -> dict[str, Any]:
     """What must be the same when the work is resumed, by the name it has in an error."""
     options = task.options or translator.options
     glossary = merge_glossaries(task.glossary, translator.glossary)
-    manifest = translator.bundle.manifest if translator.bundle else {}
+    used = [one for one in (translator, translator.reverse) if one]
+    manifests = [one.bundle.manifest if one.bundle else {} for one in used]
     return {
         "version of dragoman": __version__,
-        "model": hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest(),
+        "model": hashlib.sha256(json.dumps(manifests, sort_keys=True, default=str).encode()).hexdigest(),
         "glossary": hashlib.sha256(repr(glossary.entries if glossary else ()).encode()).hexdigest(),
         "language": translator.pair.name if translator.pair else "",
         **({"memory": [sha256(task.memory), task.memory_threshold]} if task.memory else {}),

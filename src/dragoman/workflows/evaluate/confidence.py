@@ -65,17 +65,19 @@ def learn_judged_confidence(
     model: str | PathLike[str],
     judged: str | PathLike[str],
     *,
+    reverse: str | PathLike[str] | None = None,
     listeners: Iterable[Listener] = (),
 ) -> ConfidenceResult:
     """Learn the confidence of the bundle `model` from what people judged, and below which confidence a translation is
     to be called doubtful; write both into the bundle.
 
-    `judged` is a TSV file: source, translation, judgement (JUDGEMENTS). Its translations are the model's own; lines of
-    which the model makes another translation are left out. Raises DataError if too few are left.
+    `judged` is a TSV file: source, translation, judgement (JUDGEMENTS). Its translations are the model's own, or those
+    that it makes with the help of the `reverse` model; other lines are left out. Raises DataError if too few are left.
     """
     bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
     rows = list(_judgements(Path(judged)))
-    translator = Translator.of_bundle(bundle).to(texts=[source for source, _, _ in rows])
+    helper = None if reverse is None else Translator.load(reverse)
+    translator = Translator.of_bundle(bundle).with_reverse(helper).to(texts=[source for source, _, _ in rows])
     options = translator.options.model_copy(update={"confidence": False, "doubtful": False, "n_best": 1})
     translations = translator.stream([source for source, _, _ in rows], options=options)
     judgements = [

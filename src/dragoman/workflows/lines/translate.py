@@ -276,7 +276,8 @@ def _models(translators: Translator | BundledTranslators | PivotTranslator) -> l
     if isinstance(translators, BundledTranslators):
         return [sha256(model.folder / "bundle.json") for model in bundled_models()]
     manifest = translators.bundle.manifest if translators.bundle else {}
-    return [hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()]
+    reverse = _models(translators.reverse) if translators.reverse else []
+    return [*reverse, hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()]
 
 
 def _on_gpu(translators: Translator | BundledTranslators | PivotTranslator) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundled import bundled_model_for, readable
+from dragoman.bundled import BundledModel, bundled_model_for, opposite_of, readable
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
 from dragoman.control.search.request import price_of
@@ -51,8 +51,15 @@ class BundledTranslators:
             return Translation(text, (Candidate(text, 0.0, 0.0),), (flag,))
         if model.name not in self.loaded:
             self.notice(f"Using the bundled model {model.name}: {model.limits} Train your own with `dragoman train`")
-            self.loaded[model.name] = self.load(model.folder).to(self.to, self.from_)
+            self.loaded[model.name] = self._with_reverse(model).to(self.to, self.from_)
         return self.loaded[model.name]
+
+    def _with_reverse(self, model: BundledModel) -> Translator:
+        """The translator of a model, which the one of the other direction helps."""
+        translator, opposite = self.load(model.folder), opposite_of(model.folder)
+        if opposite is None or translator.reverse or not self.options.reverse_weight:
+            return translator
+        return translator.with_reverse(self.load(opposite))
 
     def refuse_unreadable(self, lines: Sequence[str]) -> None:
         """Raise ConfigError if no model reads any of these lines."""

@@ -151,3 +151,46 @@ def test_heads_of_the_bundled_model_send_it_to_the_animal_and_to_tired() -> None
     layers = [inspection[f"encoder.{layer}.self_attention.weights"].values for layer in range(6)]
     seen = {words[int(key)] for weights in layers for key in weights[:, words.index("it")].argmax(axis=1)}
     assert {"animal", "tired"} <= seen
+
+
+# The model alone says "형제", from which "younger brothers" is unlikely.
+BROTHERS = "I have two younger brothers."
+
+
+def test_the_bundled_models_help_each_other(dragoman: Any, tmp_path: Path) -> None:
+    together = dragoman("translate", BROTHERS).out
+    alone = dragoman("translate", BROTHERS, "decode.reverse_weight=0").out
+    assert together != alone
+    copy = tmp_path / "model"
+    shutil.copytree(Path(dragoman_package.__file__).parent / "bundled" / "en-ko", copy)
+    assert dragoman("translate", "-m", copy, BROTHERS).out == alone  # any other model is alone unless another is given
+    assert dragoman("translate", "-m", copy, "--reverse", "ko-en", BROTHERS).out == together
+    (tmp_path / "lines.txt").write_text(f"{BROTHERS}\n", encoding="utf-8")
+    assert dragoman("translate", tmp_path / "lines.txt", "-o", tmp_path / "out.txt").code == 0
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == together
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reverse", "en-ko"], "reverse: en-ko is given for en-ko; give a model of the other direction"),
+        (["--reverse", "nowhere"], "nowhere: no such model folder"),
+        (["--via", "ko", "--reverse", "ko-en"], "--reverse: has no effect on two models in a row (--via)"),
+    ],
+)
+def test_a_wrong_reverse_model_is_one_line(dragoman: Any, arguments: list[str], message: str) -> None:
+    models = [] if "--via" in arguments else ["-m", "en-ko"]
+    result = dragoman("translate", *models, *arguments, BROTHERS)
+    assert result.code in (2, 4)
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_an_evaluation_says_what_the_other_direction_is_worth(dragoman: Any, tmp_path: Path) -> None:
+    source, chosen = tmp_path / "in", tmp_path / "out"
+    source.write_text(f"{BROTHERS}\n", encoding="utf-8")
+    copy = tmp_path / "model"
+    shutil.copytree(Path(dragoman_package.__file__).parent / "bundled" / "en-ko", copy)
+    assert dragoman("translate", "-m", copy, "--reverse", "ko-en", "-i", source, "-o", chosen).code == 0
+    assert "BLEU  100.0" in dragoman("evaluate", "-m", copy, "--reverse", "ko-en", source, chosen).out
+    assert "BLEU  100.0" not in dragoman("evaluate", "-m", copy, source, chosen).out

@@ -252,6 +252,10 @@ def confidence(
             "usable, partly or wrong. Learns too below which confidence a translation has the warning `doubtful`.",
         ),
     ] = None,
+    reverse: Annotated[
+        Path | None,
+        typer.Option(help="With --judged: the model that helped to choose the translations.", metavar="MODEL"),
+    ] = None,
     accept: Annotated[float, typer.Option(help="Sentence-level chrF of a translation that counts as accepted.")] = 50.0,
     samples: Annotated[
         int, typer.Option(min=0, help="Random translations of each line, whose agreement is learned from too.")
@@ -275,9 +279,11 @@ def confidence(
         raise ConfigError(
             "model confidence: give -m MODEL and SOURCE REFERENCE, or one .tsv or .jsonl file of both, or --judged FILE"
         )
+    if reverse and not judged:
+        raise ConfigError("--reverse: has no effect without --judged; leave it out")
     with Display() as display:
         if judged:
-            result = learn_judged_confidence(folder, judged, listeners=[display])
+            result = learn_judged_confidence(folder, judged, reverse=reverse, listeners=[display])
         else:
             result = learn_model_confidence(
                 folder, *map(Path, text), accept=accept, samples=samples, lines=lines, listeners=[display]
