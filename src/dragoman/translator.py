@@ -53,7 +53,7 @@ from dragoman.control.search.sentences import Line, join, split, split_texts
 from dragoman.engine import Closed, Engine, queries
 from dragoman.engine.load import load_engine
 from dragoman.engine.resources import window_size
-from dragoman.errors import ConfigError, check_count
+from dragoman.errors import ConfigError, check_count, check_type
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.memory import Memory
 from dragoman.shortlist.file import Shortlist
@@ -125,7 +125,7 @@ class Translator(AbstractContextManager["Translator"]):
 
     def close(self) -> None:
         """Let its engine go, and with it the memory of the network; a call after that raises ConfigError."""
-        self.engine = Closed()
+        self.engine, self.reverse = Closed(), None
 
     def __copy__(self) -> Self:
         """Another translator with the same engine; `copy.copy` would open the bundles again as `pickle` does."""
@@ -247,9 +247,10 @@ class Translator(AbstractContextManager["Translator"]):
     def with_reverse(self, reverse: "Translator | None") -> Self:
         """This translator, which chooses with the help of one of the other direction: `control.search.reverse`.
 
-        It takes about three times as long; `reverse_weight` of [decode] says how much the other one counts. A model of
-        both directions may be its own. Raises ConfigError for one of other languages.
+        It takes about twice as long; `reverse_weight` of [decode] says how much the other one counts. A model of both
+        directions may be its own. Raises ConfigError for one of other languages.
         """
+        check_type("reverse", reverse, Translator | None, "a translator, Translator.load(MODEL)")
         other = self.with_engine(plain_engine(self.engine))
         other.reverse = reverse
         if reverse is not None:

@@ -73,6 +73,8 @@ def bundled_folder(name: str) -> Path | None:
 
 def opposite_of(folder: Path) -> Path | None:
     """The bundled model of the other direction than the bundled one in `folder`; None for another folder."""
+    if folder.resolve().parent != HOME.resolve():
+        return None
     languages = {model.folder.resolve(): model.languages for model in bundled_models()}
     here = languages.get(folder.resolve())
     return next((other for other, there in languages.items() if here and there == here[::-1]), None)

@@ -1,13 +1,17 @@
 """Two models choose: the order is score + w · score of the source, where it is asked for, and nowhere else."""
 
+import gc
 import pickle
+import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from dragoman import DecodeConfig, Translator
 from dragoman.control.languages import LanguagePair, Pairs
+from dragoman.control.search.n_best import search_distinct
 from dragoman.control.search.reverse import CANDIDATES, WITHIN, ReverseEngine, plain_engine, reverse_marks
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Engine, Ids, Query
@@ -102,6 +106,11 @@ def test_without_a_beam_or_a_weight_the_first_model_decides(options: DecodeConfi
     assert not likes.asked
 
 
+def test_a_language_model_and_a_reverse_model_are_not_combined() -> None:
+    with pytest.raises(ConfigError, match="language_model: works without a reverse model"):
+        both(Likes()).translate([Query((3,))], DecodeConfig(language_model=Path("lm")))
+
+
 def test_a_wider_beam_stays_as_wide() -> None:
     engine = both(Likes())
     engine.translate([Query((3,))], DecodeConfig(beam=12))
@@ -117,6 +126,7 @@ def test_a_pair_without_opposite_has_the_usual_order() -> None:
     asked = [Query((3,), (), Marks((1003,))), Query((3,), (), french)]
     [[other], [changed]] = engine.translate(asked, DecodeConfig())
     assert other.tokens == (7, 5)
+    assert [options.beam for _, options in cast(FakeEngine, engine.engine).searched] == [4, CANDIDATES]
     assert changed.tokens == (7, 9)
     assert {query.marks for query, _ in likes.asked} == {german}
 
@@ -169,7 +179,14 @@ def test_a_line_is_translated_the_same_alone_and_among_others(english: Translato
     expected = [together.translate(sentence).text for sentence in SENTENCES]
     assert [translation.text for translation in together.translate(SENTENCES)] == expected
     assert [translation.text for translation in together.stream(iter(SENTENCES))] == expected
-    assert [candidates[0].text for candidates in map(together.alternatives, SENTENCES[:1])] != []
+
+
+def test_alternatives_begin_with_the_likeliest_tokens_of_the_first_model(
+    english: Translator, korean: Translator
+) -> None:
+    alone, both = (one.alternatives(SENTENCES[2], count=3) for one in (english, english.with_reverse(korean)))
+    assert [one.tokens[0] for one in both] == [one.tokens[0] for one in alone]
+    assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
 
 
 def test_the_best_of_n_is_the_one_of_a_single_answer(english: Translator, korean: Translator) -> None:
@@ -201,3 +218,27 @@ def test_placeholders_and_a_glossary_keep_their_guarantees(english: Translator, 
 def test_a_model_of_other_languages_is_refused(english: Translator) -> None:
     with pytest.raises(ConfigError, match="reverse: en-ko is given for en-ko; give a model of the other direction"):
         english.with_reverse(english)
+    with pytest.raises(ConfigError, match=r"reverse: give a translator, Translator\.load"):
+        english.with_reverse("ko-en")  # type: ignore[arg-type]
+
+
+def test_a_closed_translator_lets_both_go() -> None:
+    together = Translator.load("en-ko", threads=1).with_reverse(Translator.load("ko-en", threads=1))
+    both_engines = [weakref.ref(together.engine.engine), weakref.ref(together.engine.reverse)]
+    together.close()
+    gc.collect()
+    assert [engine() for engine in both_engines] == [None, None]
+
+
+def test_n_best_of_two_models_loses_nothing_that_is_better() -> None:
+    """Where texts repeat, what a wider beam finds is added though the chosen one is not the first model's best."""
+
+    def few(query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        found = [Hypothesis((5,), -1.0, -1.0), Hypothesis((9,), -1.2, -1.2), *[Hypothesis((9,), -1.9, -1.9)] * 4]
+        more = [Hypothesis((7,), -1.1, -1.1), Hypothesis((8,), -1.15, -1.15)]
+        return sorted([*found, *(more if options.beam > CANDIDATES else [])], key=lambda one: -one.score)
+
+    engine = both(Likes(), FakeEngine(few))
+    decode = Numbers().decode
+    [found] = search_distinct(engine, lambda rows: decode(rows, "target"), [Query((3,))], DecodeConfig(n_best=4))
+    assert [one.tokens for one in found] == [(9,), (5,), (7,), (8,)]

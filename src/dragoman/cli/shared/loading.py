@@ -67,7 +67,11 @@ def load_translator(
     }
     translator = Translator.of_bundle(bundle, *others, **keys, options=options, glossary=glossary)
     reverse = choice.reverse or (None if others else opposite_of(bundle.folder))
-    if reverse and options.reverse_weight:
+    if choice.reverse and (options.method != "beam" or options.beam == 1):
+        raise ConfigError(
+            "--reverse: chooses among the hypotheses of a beam; leave it out, or search with a wider beam"
+        )
+    if reverse:
         translator = translator.with_reverse(Translator.load(reverse, **keys))
     if options.shortlist and not Shortlist.of_bundle(bundle):
         learn = f"`{program()} model shortlist -m {quoted(bundle.folder)}` learns one"

@@ -139,6 +139,7 @@ class TranslateOptions:
         """What must be the same when the work is resumed, by the name it has in an error."""
         from dragoman.bundled import bundled_models
         from dragoman.installed import resolve_model
+        from dragoman.installed.opening import open_model
         from dragoman.system.files import sha256
 
         if self.via:
@@ -148,9 +149,9 @@ class TranslateOptions:
         else:
             folders = [resolve_model(model) for model in self.models or ()]
             folders = folders or [model.folder for model in bundled_models()]
-            folders += [resolve_model(self.reverse)] if self.reverse else []
         return {
             "model": [sha256(folder / "bundle.json") for folder in folders],
+            **({"reverse model": sha256(open_model(self.reverse).folder / "bundle.json")} if self.reverse else {}),
             "engine, device or precision": [self.engine, self.device, self.precision],
         }
 
@@ -195,6 +196,8 @@ def translate(options: TranslateOptions) -> None:
             "reverse": options.reverse,
         }
         args.refuse_useless(of_one_model, "two models in a row (--via)")
+    if not options.models:
+        args.refuse_useless({"reverse": options.reverse}, "the bundled models, which help each other; add -m MODEL")
     if not options.ray:
         of_ray = {"ray-address": options.ray_address, "shard-lines": options.shard_lines}
         args.refuse_useless(of_ray, "one process; add --ray")

@@ -21,7 +21,7 @@ Translate = Callable[[Sequence[Sentence], DecodeConfig], list[Translation]]
 def alternatives(
     line: Line, engine: Engine, translate: Translate, count: int, options: DecodeConfig
 ) -> tuple[Candidate, ...]:
-    """Up to `count` translations of a line with different texts, best first.
+    """Up to `count` translations of a line with different texts, the highest score first.
 
     Each continues the target prefix of the first sentence with its own next token, from the likeliest on. Raises
     ConfigError for a `count` that is too large.
@@ -50,6 +50,7 @@ def _first_tokens(engine: Engine, sentence: Sentence, count: int, options: Decod
     """The prefix of a sentence with each of the `count` likeliest tokens after it, the likeliest first."""
     length = len(sentence.prefix) + 1
     fork = {"method": "beam", "beam": count, "n_best": count, "min_length": length, "max_length": length}
+    fork["reverse_weight"] = 0  # one token says nothing about a source
     [hypotheses] = engine.translate([sentence], build_section(options, fork, "decode"))
     return [hypothesis.tokens for hypothesis in hypotheses]
 

@@ -41,8 +41,8 @@ def search_distinct(
     except ResourceError:  # what the beam itself found is enough
         more = [[] for _ in short]
     for n, hypotheses in zip(short, more, strict=True):
-        best = ranked[n][0]
-        added = [hypothesis for hypothesis in hypotheses if hypothesis.score <= best.score]
+        most = max(hypothesis.score for hypothesis in ranked[n])
+        added = [hypothesis for hypothesis in hypotheses if hypothesis.score <= most]
         first, *rest = _distinct([*ranked[n], *added], decode)
         ranked[n] = [first, *sorted(rest, key=lambda hypothesis: -hypothesis.score)]
     return [hypotheses[: options.n_best] for hypotheses in ranked]

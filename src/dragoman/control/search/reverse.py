@@ -79,14 +79,13 @@ class ReverseEngine:
         """Hypotheses as `Engine.translate` returns them; those of a beam in the order that both models give them."""
         if options.method != "beam" or options.beam == 1 or not options.reverse_weight:
             return self.engine.translate(queries, options)
-        beam = max(options.beam, CANDIDATES)
-        beams = self.engine.translate(queries, options.model_copy(update={"beam": beam, "n_best": beam}))
-        near = [_near_the_best(hypotheses) for hypotheses in beams]
-        scores = self._scores_of_sources(queries, near, options)
-        return [
-            [*self._order(some, row, options), *hypotheses[len(some) :]][: options.n_best]
-            for some, row, hypotheses in zip(near, scores, beams, strict=True)
-        ]
+        if options.language_model:  # its share in the order is in no score
+            raise ConfigError("decode.language_model: works without a reverse model; leave one of them out")
+        helped = [query for query in queries if query.marks in self.marks]
+        others = [query for query in queries if query.marks not in self.marks]
+        plain = iter(self.engine.translate(others, options) if others else [])
+        chosen = iter(self._choose(helped, options) if helped else [])
+        return [next(chosen if query.marks in self.marks else plain) for query in queries]
 
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         """`Engine.score`, by the first model."""
@@ -95,6 +94,17 @@ class ReverseEngine:
     def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
         """`Engine.attention`, of the first model."""
         return self.engine.attention(queries, targets)
+
+    def _choose(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of queries whose pair has an opposite."""
+        beam = max(options.beam, CANDIDATES)
+        beams = self.engine.translate(queries, options.model_copy(update={"beam": beam, "n_best": beam}))
+        near = [_near_the_best(hypotheses) for hypotheses in beams]
+        scores = self._scores_of_sources(queries, near, options)
+        return [
+            [*self._order(some, row, options), *hypotheses[len(some) :]][: options.n_best]
+            for some, row, hypotheses in zip(near, scores, beams, strict=True)
+        ]
 
     def _order(
         self, hypotheses: Sequence[Hypothesis], of_source: Sequence[float], options: DecodeConfig
@@ -115,11 +125,7 @@ class ReverseEngine:
         expected = self.reverse_tokenizer.encode(sources, "target")
         read = in_groups(self._read, [[hypothesis.tokens for hypothesis in beam] for beam in beams])
         asked = [
-            [
-                (Query(ids, (), self.marks[query.marks]), target)
-                for ids in rows
-                if len(rows) > 1 and query.marks in self.marks
-            ]
+            [(Query(ids, (), self.marks[query.marks]), target) for ids in rows if len(rows) > 1]
             for query, target, rows in zip(queries, expected, read, strict=True)
         ]
         scores = in_groups(lambda pairs: self._scores(pairs, options), asked)

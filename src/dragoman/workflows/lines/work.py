@@ -57,9 +57,7 @@ class BundledTranslators:
     def _with_reverse(self, model: BundledModel) -> Translator:
         """The translator of a model, which the one of the other direction helps."""
         translator, opposite = self.load(model.folder), opposite_of(model.folder)
-        if opposite is None or translator.reverse or not self.options.reverse_weight:
-            return translator
-        return translator.with_reverse(self.load(opposite))
+        return translator if opposite is None or translator.reverse else translator.with_reverse(self.load(opposite))
 
     def refuse_unreadable(self, lines: Sequence[str]) -> None:
         """Raise ConfigError if no model reads any of these lines."""

@@ -173,14 +173,19 @@ def test_the_bundled_models_help_each_other(dragoman: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--reverse", "en-ko"], "reverse: en-ko is given for en-ko; give a model of the other direction"),
-        (["--reverse", "nowhere"], "nowhere: no such model folder"),
+        (["-m", "en-ko", "--reverse", "en-ko", "decode.reverse_weight=0"], "reverse: en-ko is given for en-ko"),
+        (
+            ["-m", "en-ko", "--reverse", "en-ko"],
+            "reverse: en-ko is given for en-ko; give a model of the other direction",
+        ),
+        (["-m", "en-ko", "--reverse", "nowhere"], "nowhere: no such model folder"),
+        (["--reverse", "ko-en"], "--reverse: has no effect on the bundled models, which help each other; add -m MODEL"),
+        (["-m", "en-ko", "--reverse", "ko-en", "--beam", "1"], "--reverse: chooses among the hypotheses of a beam"),
         (["--via", "ko", "--reverse", "ko-en"], "--reverse: has no effect on two models in a row (--via)"),
     ],
 )
 def test_a_wrong_reverse_model_is_one_line(dragoman: Any, arguments: list[str], message: str) -> None:
-    models = [] if "--via" in arguments else ["-m", "en-ko"]
-    result = dragoman("translate", *models, *arguments, BROTHERS)
+    result = dragoman("translate", *arguments, BROTHERS)
     assert result.code in (2, 4)
     assert message in result.err
     assert len(result.err.splitlines()) == 1
@@ -194,3 +199,15 @@ def test_an_evaluation_says_what_the_other_direction_is_worth(dragoman: Any, tmp
     assert dragoman("translate", "-m", copy, "--reverse", "ko-en", "-i", source, "-o", chosen).code == 0
     assert "BLEU  100.0" in dragoman("evaluate", "-m", copy, "--reverse", "ko-en", source, chosen).out
     assert "BLEU  100.0" not in dragoman("evaluate", "-m", copy, source, chosen).out
+    for useless in (["-m", copy, "--score"], ["--translations", chosen]):
+        result = dragoman("evaluate", *useless, "--reverse", "ko-en", source, chosen)
+        assert (result.code, result.err.count("\n")) == (2, 1)
+        assert "--reverse: has no effect on" in result.err
+
+
+def test_a_line_of_json_says_for_itself_whether_two_models_choose(dragoman: Any, tmp_path: Path) -> None:
+    lines = [{"text": BROTHERS, "reverse_weight": weight} for weight in (0, 0.4)] + [{"text": BROTHERS}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    result = dragoman("translate", "-i", tmp_path / "in.jsonl", "decode.reverse_weight=0")
+    alone, together, usual = (json.loads(line)["translations"][0]["text"] for line in result.out.splitlines())
+    assert alone == usual != together
