@@ -47,6 +47,8 @@ def test_curves_cross_between_two_budgets_and_are_drawn(script: Any, tmp_path: P
     assert found["RNN"][0].curve == ((5e11, 5.0), (1e12, 4.0))
     [crossing] = curves.crossings(found).values()
     assert crossing == pytest.approx(2e12)
+    further = curves.curves_of([*budgets, report(16e12, Transformer=35)])  # where only one was trained
+    assert curves.crossings(further) == curves.crossings(found)
     drawing = curves.draw(found, "multi30k")
     assert drawing.count("<circle") == 8
     assert drawing.count('class="curve') == 4
