@@ -64,6 +64,8 @@ def test_the_curves_of_the_recorded_results_are_drawn(
     table = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert set(table["systems"]) == {"Transformer", "ConvS2S", "RNN-attention", "RNN"}
     assert drawing.read_text(encoding="utf-8").count("<circle") == 2 * sum(map(len, table["systems"].values()))
+    if corpus == "multi30k":
+        assert drawing.read_bytes() == (REPRODUCE.parent / "docs/images/curves.svg").read_bytes(), "draw it again"
 
 
 def test_the_usual_warm_up_leaves_the_folders_of_runs_as_they_were(script: Any, tmp_path: Path) -> None:
