@@ -2,12 +2,12 @@
 
     python reproduce/comparison_curves.py FILE ... -o curves.svg [--corpus multi30k|koen_open]
 
-FILE is what `comparison.py` printed, or `results.md`, of which `docs/images/curves.svg` is the drawing: of every line of
-JSON about the corpus the reports are taken, one for each budget of operations. On the left is the BLEU of the first test
-set at the end of each run, by its operations; on the right the validation loss. Thin lines are the losses within a run,
-whose learning rate has not yet decayed there. Nothing is drawn between systems that no run has. The last line printed is
-the table as JSON, with the operations at which two systems cross, where budgets on both sides of the crossing were
-trained.
+FILE is what `comparison.py` printed, or `results.md`, of which `docs/images/curves.svg` is the drawing: of every line
+of JSON about the corpus the reports are taken, one for each budget of operations. On the left is the BLEU of the first
+test set at the end of each run, by its operations; on the right the validation loss. Thin lines are the losses within a
+run, whose learning rate has not yet decayed there. Nothing is drawn between systems that no run has. The last line
+printed is the table as JSON, with the operations at which two systems cross, where budgets on both sides of the
+crossing were trained.
 """
 
 import argparse
