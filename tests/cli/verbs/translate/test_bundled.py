@@ -153,20 +153,40 @@ def test_heads_of_the_bundled_model_send_it_to_the_animal_and_to_tired() -> None
     assert {"animal", "tired"} <= seen
 
 
-# The model alone says "형제", from which "younger brothers" is unlikely.
-BROTHERS = "I have two younger brothers."
+# On every processor the two models together translate some of these otherwise than the first alone.
+MANY = [
+    "I have two younger brothers.",
+    "Would you like some tea?",
+    "Could you speak a little more slowly?",
+    "My daughter starts school in March.",
+    "She has been learning the piano for five years.",
+    "Please say hello to your parents.",
+    "I would like a room for two nights.",
+    "Can I pay by credit card?",
+    "Thank you for your quick reply.",
+    "The package arrived, but one of the cups was broken.",
+]
 
 
-def test_the_bundled_models_help_each_other(dragoman: Any, tmp_path: Path) -> None:
-    together = dragoman("translate", BROTHERS).out
-    alone = dragoman("translate", BROTHERS, "decode.reverse_weight=0").out
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    (tmp_path / "lines.txt").write_text("".join(f"{line}\n" for line in MANY), encoding="utf-8")
+    return tmp_path / "lines.txt"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """The bundled en-ko as any other model."""
+    return Path(shutil.copytree(Path(dragoman_package.__file__).parent / "bundled" / "en-ko", tmp_path / "model"))
+
+
+def test_the_bundled_models_help_each_other(dragoman: Any, lines: Path, elsewhere: Path, tmp_path: Path) -> None:
+    together = dragoman("translate", "-i", lines).out
+    alone = dragoman("translate", "-i", lines, "decode.reverse_weight=0").out
     assert together != alone
-    copy = tmp_path / "model"
-    shutil.copytree(Path(dragoman_package.__file__).parent / "bundled" / "en-ko", copy)
-    assert dragoman("translate", "-m", copy, BROTHERS).out == alone  # any other model is alone unless another is given
-    assert dragoman("translate", "-m", copy, "--reverse", "ko-en", BROTHERS).out == together
-    (tmp_path / "lines.txt").write_text(f"{BROTHERS}\n", encoding="utf-8")
-    assert dragoman("translate", tmp_path / "lines.txt", "-o", tmp_path / "out.txt").code == 0
+    assert dragoman("translate", "-m", elsewhere, "-i", lines).out == alone  # unless another is given
+    assert dragoman("translate", "-m", elsewhere, "--reverse", "ko-en", "-i", lines).out == together
+    assert dragoman("translate", lines, "-o", tmp_path / "out.txt").code == 0
     assert (tmp_path / "out.txt").read_text(encoding="utf-8") == together
 
 
@@ -174,10 +194,6 @@ def test_the_bundled_models_help_each_other(dragoman: Any, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["-m", "en-ko", "--reverse", "en-ko", "decode.reverse_weight=0"], "reverse: en-ko is given for en-ko"),
-        (
-            ["-m", "en-ko", "--reverse", "en-ko"],
-            "reverse: en-ko is given for en-ko; give a model of the other direction",
-        ),
         (["-m", "en-ko", "--reverse", "nowhere"], "nowhere: no such model folder"),
         (["--reverse", "ko-en"], "--reverse: has no effect on the bundled models, which help each other; add -m MODEL"),
         (["-m", "en-ko", "--reverse", "ko-en", "--beam", "1"], "--reverse: chooses among the hypotheses of a beam"),
@@ -185,29 +201,30 @@ def test_the_bundled_models_help_each_other(dragoman: Any, tmp_path: Path) -> No
     ],
 )
 def test_a_wrong_reverse_model_is_one_line(dragoman: Any, arguments: list[str], message: str) -> None:
-    result = dragoman("translate", *arguments, BROTHERS)
+    result = dragoman("translate", *arguments, ENGLISH)
     assert result.code in (2, 4)
     assert message in result.err
     assert len(result.err.splitlines()) == 1
 
 
-def test_an_evaluation_says_what_the_other_direction_is_worth(dragoman: Any, tmp_path: Path) -> None:
-    source, chosen = tmp_path / "in", tmp_path / "out"
-    source.write_text(f"{BROTHERS}\n", encoding="utf-8")
-    copy = tmp_path / "model"
-    shutil.copytree(Path(dragoman_package.__file__).parent / "bundled" / "en-ko", copy)
-    assert dragoman("translate", "-m", copy, "--reverse", "ko-en", "-i", source, "-o", chosen).code == 0
-    assert "BLEU  100.0" in dragoman("evaluate", "-m", copy, "--reverse", "ko-en", source, chosen).out
-    assert "BLEU  100.0" not in dragoman("evaluate", "-m", copy, source, chosen).out
-    for useless in (["-m", copy, "--score"], ["--translations", chosen]):
-        result = dragoman("evaluate", *useless, "--reverse", "ko-en", source, chosen)
+def test_an_evaluation_says_what_the_other_direction_is_worth(
+    dragoman: Any, lines: Path, elsewhere: Path, tmp_path: Path
+) -> None:
+    chosen = tmp_path / "out"
+    assert dragoman("translate", "-m", elsewhere, "--reverse", "ko-en", "-i", lines, "-o", chosen).code == 0
+    assert "BLEU  100.0" in dragoman("evaluate", "-m", elsewhere, "--reverse", "ko-en", lines, chosen).out
+    assert "BLEU  100.0" not in dragoman("evaluate", "-m", elsewhere, lines, chosen).out
+    for useless in (["-m", elsewhere, "--score"], ["--translations", chosen]):
+        result = dragoman("evaluate", *useless, "--reverse", "ko-en", lines, chosen)
         assert (result.code, result.err.count("\n")) == (2, 1)
         assert "--reverse: has no effect on" in result.err
 
 
 def test_a_line_of_json_says_for_itself_whether_two_models_choose(dragoman: Any, tmp_path: Path) -> None:
-    lines = [{"text": BROTHERS, "reverse_weight": weight} for weight in (0, 0.4)] + [{"text": BROTHERS}]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    kinds = ({"reverse_weight": 0}, {"reverse_weight": 0.4}, {})
+    rows = [json.dumps({"text": line, **kind}) for kind in kinds for line in MANY]
+    (tmp_path / "in.jsonl").write_text("".join(row + "\n" for row in rows), encoding="utf-8")
     result = dragoman("translate", "-i", tmp_path / "in.jsonl", "decode.reverse_weight=0")
-    alone, together, usual = (json.loads(line)["translations"][0]["text"] for line in result.out.splitlines())
+    texts = [json.loads(line)["translations"][0]["text"] for line in result.out.splitlines()]
+    alone, together, usual = (texts[at : at + len(MANY)] for at in range(0, len(texts), len(MANY)))
     assert alone == usual != together
