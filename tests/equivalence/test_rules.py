@@ -132,7 +132,10 @@ VALUES: dict[str, Any] = {
     "keep": ("cats",), "doubtful": False,
     "batch_tokens": 50, "precision": "float32",
 }  # fmt: skip
-ELSEWHERE = {"exact", "coverage_penalty", "language_model", "language_model_weight", "confidence", "confidence_samples"}
+ELSEWHERE = {
+    "exact", "coverage_penalty", "language_model", "language_model_weight", "reverse_weight", "confidence",
+    "confidence_samples",
+}  # fmt: skip
 
 
 @pytest.mark.slow

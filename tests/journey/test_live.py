@@ -392,8 +392,7 @@ def test_why_not_that_word(page: Path, opened: Callable[..., Any]) -> None:
     assert tab.locator(".node.path").count() >= 1
     sent = tab.evaluate("location.hash")
     other = opened(page, sent.lstrip("#"))
-    other.wait_for_selector(".rival .facts")
-    assert other.locator(".rival dd").nth(2).inner_text() == rank()
+    playwright.expect(other.locator(".rival dd").nth(2)).to_have_text(rank())  # once its model runs
     tab.fill("#rival-text", "red dog")
     tab.press("#rival-text", "Enter")
     tab.wait_for_selector('html[data-rival="red dog"]', state="attached")
