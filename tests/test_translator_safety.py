@@ -86,12 +86,13 @@ LINE = st.text(alphabet='redog .,!?"”」라고、\u0301👩\u200d1', max_size=
 def as_read(line: str) -> str:
     """A line without spaces, with the signs that the vocabulary lacks as it is shown them, without lone joiners."""
     signs = str.maketrans({" ": None, "、": ",", "」": '"'})
-    return normalise(re.sub("(?<!👩)\u200d", "", normalise(line).translate(signs)))
+    return normalise(re.sub("(?<!👩)\u200d", "", normalise(line)).translate(signs))
 
 
 @settings(deadline=None)
 @given(st.lists(LINE, max_size=4), st.integers(1, 30))
 @example(["e\u200d\u0301고"], 1)
+@example(["👩 \u200d고"], 1)
 def test_whatever_is_cut_comes_back_whole_and_in_order(tokenizer: Tokenizer, lines: list[str], longest: int) -> None:
     found = make(tokenizer, max_source_tokens=longest).translate(lines)
     assert [translation.source for translation in found] == lines
