@@ -264,8 +264,9 @@ class Translator(AbstractContextManager["Translator"]):
         other.engine = engine
         return other
 
+    # A str is an iterable of str too: its overload comes first.
     @overload
-    def translate(self, text: str, **request: Unpack[Request]) -> Translation: ...  # type: ignore[overload-overlap]  # a str is an iterable of str too
+    def translate(self, text: str, **request: Unpack[Request]) -> Translation: ...  # type: ignore[overload-overlap]
     @overload
     def translate(self, text: Iterable[str], **request: Unpack[Request]) -> list[Translation]: ...
     def translate(

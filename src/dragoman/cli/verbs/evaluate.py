@@ -92,7 +92,7 @@ def evaluate(options: EvaluateOptions) -> None:
     from dragoman.cli.shared.loading import changes
 
     if options.reverse and (options.score or not options.models):
-        what = "--score, which translates nothing" if options.score else "finished translations; add -m MODEL"
+        what = "--score, which translates nothing" if options.score else "finished translations"
         raise ConfigError(f"--reverse: has no effect on {what}; leave it out")
     translating = {
         "-o": options.output,

@@ -197,7 +197,7 @@ def translate(options: TranslateOptions) -> None:
         }
         args.refuse_useless(of_one_model, "two models in a row (--via)")
     if not options.models:
-        args.refuse_useless({"reverse": options.reverse}, "the bundled models, which help each other; add -m MODEL")
+        args.refuse_useless({"reverse": options.reverse}, "the bundled models, which help each other without it")
     if not options.ray:
         of_ray = {"ray-address": options.ray_address, "shard-lines": options.shard_lines}
         args.refuse_useless(of_ray, "one process; add --ray")

@@ -21,7 +21,7 @@ from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.language import primary_language
 
 # Hypotheses, at least, among which is chosen, and by how much the score of one may be lower than the best. More of
-# either gains little and costs as much again (`benchmarks/control/reverse.py`).
+# either gains little (`benchmarks/control/reverse.py`).
 CANDIDATES, WITHIN = 6, 0.4
 
 

@@ -195,7 +195,7 @@ def test_the_bundled_models_help_each_other(dragoman: Any, lines: Path, elsewher
     [
         (["-m", "en-ko", "--reverse", "en-ko", "decode.reverse_weight=0"], "reverse: en-ko is given for en-ko"),
         (["-m", "en-ko", "--reverse", "nowhere"], "nowhere: no such model folder"),
-        (["--reverse", "ko-en"], "--reverse: has no effect on the bundled models, which help each other; add -m MODEL"),
+        (["--reverse", "ko-en"], "--reverse: has no effect on the bundled models, which help each other without it"),
         (["-m", "en-ko", "--reverse", "ko-en", "--beam", "1"], "--reverse: chooses among the hypotheses of a beam"),
         (["--via", "ko", "--reverse", "ko-en"], "--reverse: has no effect on two models in a row (--via)"),
     ],
