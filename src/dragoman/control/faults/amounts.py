@@ -38,6 +38,8 @@ _BETWEEN = re.compile(r"\s*(?:[,;/·、|]|\s(?:and|or)\s|\s(?:및|또는|그리�
 LEAST_LISTED = 3
 # After a power from this on, a number without one belongs to the same amount: 5만 8,000.
 LEAST_JOINED = 10_000
+# Powers that are letters.
+LETTERS = frozenset(("k", "m"))
 
 
 class Amount(NamedTuple):
@@ -53,6 +55,11 @@ class Amount(NamedTuple):
     other: Value | None = None
     """What it is if the word for a power of ten, which is `ambiguous`, is another word there."""
     ambiguous: str = ""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the power is a whole word: `10k` may be a name."""
+        return self.ambiguous not in LETTERS
 
 
 class Differences(NamedTuple):

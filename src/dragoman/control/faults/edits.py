@@ -147,7 +147,7 @@ def _replacements(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
         for span in placeholders:
             if span.text in faults.extra:
                 yield text[: span.begin] + missing + text[span.end :]
-    if faults.report_numbers:
+    if faults.report_numbers or faults.in_words:
         return
     for source in task.requirements.numbers:
         if source.value in faults.missing_numbers:
@@ -183,7 +183,7 @@ def _clearings(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
 def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What is missing is inserted before each word, and at the end."""
     names = [(name, _enclosed(task.requirements, name)) for name in faults.missing]
-    if not names and not faults.report_numbers:
+    if not names and not (faults.report_numbers or faults.in_words):
         missing = [value for value in faults.missing_numbers if not may_be_a_word(value)]
         numbers = [number for number in task.requirements.numbers if number.value in missing]
         names = [(task.requirements.source[number.first : number.last],) * 2 for number in numbers]
@@ -204,7 +204,7 @@ def _deletions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What occurs too often is deleted with its particles and its quotation marks, or with the word it is in."""
     placeholders = task.requirements.find(text)
     spans = [(mark.begin, mark.end) for mark in placeholders if mark.text in faults.extra]
-    if not spans and not faults.report_numbers:
+    if not spans and not (faults.report_numbers or faults.in_words):
         spans = [
             (mark.first, mark.last)
             for mark in numbers_outside(text, placeholders)

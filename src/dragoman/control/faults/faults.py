@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import Amount, compare, find_amounts
+from dragoman.control.faults.amounts import SAME, Amount, Differences, compare, find_amounts
 from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
@@ -173,6 +173,8 @@ class Faults:
     report_placeholders: bool = False
     report_numbers: bool = False
     """Whether what differs is only reported: a search for the same could spoil the translation."""
+    in_words: bool = False
+    """Whether a number that is lost has a word for a power of ten: a search may find it, no edit can write it."""
 
     @property
     def count(self) -> int:
@@ -272,13 +274,14 @@ class Requirements:
 
     def faults(self, text: str) -> Faults:
         placeholders = self.find(text)
-        in_words = self._words(text, placeholders)
+        words = self._words(text, placeholders)
         plain = not placeholders and not self.placeholders and not self.numbers and not HAS_DIGIT(text)
-        if plain and not in_words:
+        if plain and not words:
             return NO_FAULTS
         counts = Counter(placeholder.text for placeholder in placeholders)
         missing, extra = self.counts - counts, counts - self.counts
-        lost, added, reordered, report_numbers = self._numbers(text, placeholders)
+        differing, report_numbers, in_words = self._numbers(text, placeholders)
+        lost, added, reordered = differing
         for name, word in _WORDS_FOR.items():
             for names, numbers, other in ((missing, added, text), (extra, lost, self.source)):
                 if name in names and (hits := list(word.finditer(other))):
@@ -296,9 +299,10 @@ class Requirements:
             missing_numbers=lost,
             extra_numbers=added,
             number_order=reordered,
-            **in_words,
+            **words,
             report_placeholders=not self.placeholders,
             report_numbers=report_numbers,
+            in_words=in_words,
         )
 
     def _words(self, text: str, placeholders: Sequence[Placeholder]) -> dict[str, Any]:
@@ -330,18 +334,18 @@ class Requirements:
         """Whether the words of both languages are known."""
         return bool(self.languages) and LANGUAGES.issuperset(self.languages or ())
 
-    def _numbers(
-        self, text: str, placeholders: Sequence[Placeholder]
-    ) -> tuple[Counter[Value], Counter[Value], bool, bool]:
-        """The numbers that differ, whether a list is in another order, and whether that is only reported."""
+    def _numbers(self, text: str, placeholders: Sequence[Placeholder]) -> tuple[Differences, bool, bool]:
+        """The numbers that differ; whether that is only reported; whether a lost one has a power of ten in words."""
         if not self.with_numbers or not (self.numbers or (self.languages and HAS_DIGIT(text))):
-            return Counter(), Counter(), False, False
+            return SAME, False, False
         outside = blanked(text, placeholders, "\0")
         numbers = find_amounts(outside)
-        lost, added, reordered = compare(self.numbers, numbers, self.outside, outside, self.languages)
+        differing = compare(self.numbers, numbers, self.outside, outside, self.languages)
+        lost, added, _ = differing
         may_be_a_word = not lost and not added & Counter(number.value for number in self.numbers)
-        has_power = any(number.has_power for number in self.numbers if number.value in lost)
-        return lost, added, reordered, bool(lost or added) and (may_be_a_word or has_power)
+        in_words = [number for number in self.numbers if number.has_power and number.value in lost]
+        unsure = bool(in_words) and not (self.knows_words and all(number.is_sure for number in in_words))
+        return differing, bool(lost or added) and (may_be_a_word or unsure), bool(in_words)
 
 
 def checked(translation: Translation, requirements: Requirements, source: str | None = None) -> Translation:

@@ -2,7 +2,8 @@
 
 A model that loses `%(name)s` may well copy `PDF`. Which names it copies, nobody knows beforehand: a source has several
 variants, each with names of another kind, and what comes back complete is compared by score. Numbers are replaced by
-other numbers.
+other numbers, which models copy better than they convert: for `3천5백만 원` the source has `2,900 원`, and where the
+translation has 2,900 it gets `35 million`.
 
 After a placeholder a Korean particle is written in both shapes (`%s을(를)`), because nobody knows what will be
 there; after a number it agrees with how the number is read.
@@ -11,10 +12,19 @@ there; after a number it agrees with how the number is read.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
+from dragoman.control.faults.amounts import Amount
 from dragoman.control.faults.faults import Requirements
 from dragoman.text.words.normalise import normalise
-from dragoman.text.words.particles import both_shapes, hangul_run, with_number_particles
+from dragoman.text.words.number_words import power_at, written
+from dragoman.text.words.particles import (
+    both_shapes,
+    hangul_run,
+    is_particles,
+    with_number_particles,
+    with_particles_of,
+)
 
 # What models copy, in kinds, those that most sentences keep first; no kind is copied by all models.
 KINDS = (
@@ -26,6 +36,10 @@ KINDS = (
     ("Tom", "Mary", "John", "Anna", "Paul", "Lisa"),
 )
 NUMBERS = ("31", "42", "53", "64", "75", "86", "27", "98", "39", "46", "57", "68", "72", "83", "94", "35")
+# For amounts, numbers with powers of ten in words.
+AMOUNTS = ("2,900", "3,800", "4,700", "5,600", "6,500", "7,400", "8,300", "9,200")
+# What is written together with a number of 만 or 억, as a particle is.
+_SUFFIXES = ("여", "쯤", "씩", "대")
 # Placeholders whose value, and therefore whose last sound, is unknown.
 _VARIABLE = ("printf", "percent", "brace", "template", "shell", "i18next", "vue", "laravel", "literal")
 
@@ -39,9 +53,14 @@ class _StandIn:
     kind: str
 
     @property
+    def is_number(self) -> bool:
+        return self.kind in ("number", "amount")
+
+    @property
     def occurrence(self) -> re.Pattern[str]:
         """The name, and not as a part of a longer word or number; a repeated `%` or brace is none of it."""
-        return re.compile(rf"(?<![A-Za-z0-9%{{$])(?<!\d[.,]){re.escape(self.name)}(?![A-Za-z0-9}}$]|[.,]\d)")
+        name = re.escape(self.name).replace(",", ",?")
+        return re.compile(rf"(?<![A-Za-z0-9%{{$])(?<!\d[.,]){name}(?![A-Za-z0-9}}$]|[.,]\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +75,66 @@ class SourceVariant:
         spans = []
         for stand_in in self.stand_ins:
             matches = list(stand_in.occurrence.finditer(translation))
-            if len(matches) != 1:
+            if len(matches) != 1 or (stand_in.is_number and power_at(translation, matches[0].end())):
                 return None
             spans.append((*matches[0].span(), stand_in))
         spans.sort(key=lambda span: span[:2])
-        written, at = [], 0
+        parts, at = [], 0
         for begin, end, stand_in in spans:
             after = hangul_run(translation, end)
-            particles = translation[end:after]
-            if stand_in.kind == "number":
-                particles = with_number_particles(stand_in.text, particles)
+            behind = translation[end:after]
+            if stand_in.is_number:
+                behind = _behind_number(stand_in.text, behind)
             elif stand_in.kind in _VARIABLE and translation[after : after + 1] != "(":
-                particles = both_shapes(particles)
-            written += [translation[at:begin], stand_in.text, particles]
+                behind = both_shapes(behind)
+            parts += [translation[at:begin], stand_in.text, behind]
             at = after
-        return normalise("".join([*written, translation[at:]]))
+        return normalise("".join([*parts, translation[at:]]))
+
+
+def _behind_number(number: str, behind: str) -> str:
+    """The syllables behind a number: particles that agree with it, or a noun, before which 만 and 억 have a space."""
+    if not "가" <= number[-1] <= "힣":
+        return with_number_particles(number, behind)
+    if is_particles(number, behind, agree=False) or behind.startswith(_SUFFIXES):
+        return with_particles_of(number, behind)
+    return f" {behind}"
 
 
 def variants(requirements: Requirements, numbers: bool) -> Iterator[SourceVariant]:
     """The variants of a source, one of each kind that has enough names; with `numbers`, these are replaced too."""
     seen = set[str]()
-    for kind in KINDS:
-        variant = _variant(requirements, kind, numbers)
+    for kind, amounts in zip(KINDS, cycle((AMOUNTS, NUMBERS)), strict=False):
+        variant = _variant(requirements, kind, amounts if numbers else None)
         if variant and variant.text not in seen:
             seen.add(variant.text)
             yield variant
 
 
-def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> SourceVariant | None:
+def _variant(requirements: Requirements, kind: Sequence[str], amounts: Sequence[str] | None) -> SourceVariant | None:
+    """The variant with names of this kind and numbers of `amounts` for amounts; None: all numbers stay."""
+    source = requirements.source
     spans = [(span.begin, span.end, span.text, span.pattern) for span in requirements.placeholders]
-    if numbers:
-        spans += [
-            (span.begin, span.end, requirements.source[span.begin : span.end], "number")
-            for span in requirements.numbers
-        ]
-    names = iter([name for name in kind if name not in requirements.source])
-    others = iter([name for name in NUMBERS if name not in requirements.source and name not in kind])
-    written, at, stand_ins = [], 0, []
+    if amounts is not None:
+        spans += [_number(requirements, number) for number in requirements.numbers]
+    numbers = iter([name for name in NUMBERS if name not in source and name not in kind])
+    longer = iter([name for name in AMOUNTS if name not in source])
+    names = {"number": numbers, "amount": longer if amounts is AMOUNTS else numbers}
+    copied = iter([name for name in kind if name not in source])
+    parts, at, stand_ins = [], 0, []
     for begin, end, text, pattern in sorted(spans):
-        name = next(others if pattern == "number" else names, None)
+        name = next(names.get(pattern, copied), None)
         if name is None:
             return None
         stand_ins.append(_StandIn(name, text, pattern))
-        written += [requirements.source[at:begin], name]
+        parts += [source[at:begin], name]
         at = end
-    return SourceVariant("".join([*written, requirements.source[at:]]), tuple(stand_ins)) if stand_ins else None
+    return SourceVariant("".join([*parts, source[at:]]), tuple(stand_ins)) if stand_ins else None
+
+
+def _number(requirements: Requirements, number: Amount) -> tuple[int, int, str, str]:
+    """Where a number is in the source, with its words for powers of ten; how a translation writes it; its kind."""
+    if not number.has_power or isinstance(number.value, str) or not requirements.knows_words:
+        return number.begin, number.end, requirements.source[number.begin : number.end], "number"
+    assert requirements.languages
+    return number.first, number.last, written(number.value, requirements.languages[1]), "amount"

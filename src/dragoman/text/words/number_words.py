@@ -1,13 +1,14 @@
 """Numbers in words, by language: data, and the reading of it. `two million`, `이백만`, `5 thousand`, `1억 2천만`.
 
-Input: a text. Output: the powers of ten behind its digits, and the numbers that it says in words. The words are those
-of the languages in `LANGUAGES`; no word of one is a word of another, so that a text is read with all of them unless its
-language is known. A word that is often no number (`May`, `a`) says a number that a translation may have in digits, and
-never one that it must have.
+Input: a text. Output: the powers of ten behind its digits, and the numbers that it says in words. And back: a value as
+a language writes it. The words are those of the languages in `LANGUAGES`; no word of one is a word of another, so that
+a text is read with all of them unless its language is known. A word that is often no number (`May`, `a`) says a number
+that a translation may have in digits, and never one that it must have.
 """
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -129,6 +130,11 @@ AFTERNOON = re.compile(
 )
 # Numbers below zero in words.
 NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
+
+# Powers of ten with which large numbers are written.
+_ENGLISH_POWERS = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
+_KOREAN_POWERS = ((10**12, "조"), (10**8, "억"), (10**4, "만"))
+_DECIMALS = 2  # of a number of millions, at most: 1.25 million, and 1,253,000
 
 
 class Power(NamedTuple):
@@ -284,3 +290,29 @@ def _values(run: list[int | str]) -> list[int]:
             total += max(group + (unit or 0), 1) * _BIG[item]
             group, unit = 0, None
     return [total + group + (unit or 0)]
+
+
+def written(value: int | Decimal, language: str) -> str:
+    """`value` as newspapers write it in English (`en`) or Korean (`ko`): 35,000,000 is `35 million` and `3,500만`."""
+    size = -value if value < 0 else value
+    return ("-" if value < 0 else "") + (_in_korean(size) if language == "ko" else _in_english(size))
+
+
+def _in_english(value: int | Decimal) -> str:
+    for power, word in _ENGLISH_POWERS:
+        if value >= power:
+            of_power = Decimal(value) / power
+            if of_power == round(of_power, _DECIMALS):
+                return f"{of_power.normalize():,f} {word}"
+    return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+
+
+def _in_korean(value: int | Decimal) -> str:
+    """In groups of four digits if it is a whole number of 만 or long."""
+    if value != int(value) or value < 10**4 or (value % 10**4 and value < 10**8):
+        return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+    rest, groups = int(value), []
+    for power, word in _KOREAN_POWERS:
+        count, rest = divmod(rest, power)
+        groups += [f"{count:,}{word}"] if count else []
+    return " ".join([*groups, f"{rest:,}"] if rest else groups)
