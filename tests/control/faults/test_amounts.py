@@ -138,11 +138,15 @@ def test_equal_amounts_have_no_warning(source: str, target: str) -> None:
         ("half a million people", "100만 명", "1000000"),
         ("A teenager ate 10 apples.", "십대가 사과를 먹었다.", "lacks 10"),
         ("Two hundred people came.", "2명이 왔다.", "another 2"),
+        ("Only 68 people remember.", "68만 명만 기억합니다.", "680000"),
+        ("Thirty-five million won was lost.", "육백만 원을 잃었다.", "lacks 35000000"),
+        ("십만 명이 모였다.", "A thousand people gathered.", "lacks 100000"),
         ("We met on 25 Dec 2024.", "25년 12월 2024일에 만났다.", "order"),
     ],
 )
 def test_another_amount_has_a_warning(source: str, target: str, says: str) -> None:
-    flags = Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
+    languages = EN_KO if source.isascii() else EN_KO[::-1]
+    flags = Requirements.of(source, DecodeConfig(), languages=languages).faults(target).flags
     assert [flag.kind for flag in flags] == ["number"]
     assert says in flags[0].text
 

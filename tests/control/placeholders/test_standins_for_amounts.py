@@ -39,6 +39,8 @@ def first(source: str, languages: tuple[str, str] | None) -> SourceVariant:
         ("It lost $2.5 million.", ("en", "ko"), "It lost $2,900.", "2,900달러를 잃었다.", "250만 달러를 잃었다."),
         ("About 3 million came", ("en", "ko"), "About 2,900 came", "약 2,900이 왔다", "약 300만이 왔다"),
         ("About 3 million saw it", ("en", "ko"), "About 2,900 saw it", "2,900여 명을", "300만여 명을"),
+        ("borrowed thirty-five million won", ("en", "ko"), "borrowed 2,900 won", "2,900원을", "3,500만 원을"),
+        ("이천오백만 원이에요", ("ko", "en"), "2,900 원이에요", "It's 2,900 won", "It's 25 million won"),
         ("2,900 of 3 million", ("en", "ko"), "31 of 3,800", "3,800 중 31", "300만 중 2,900"),
         ("costs 3 million", ("en", "ko"), "costs 2,900", "2,900억 원", None),  # it multiplied the stand-in
         ("costs 3 million", ("en", "ko"), "costs 2,900", "비싸다", None),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.control.faults.amounts import find_amounts
-from dragoman.text.words.number_words import written
+from dragoman.text.words.number_words import large_numbers, written
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,41 @@ round_numbers = st.tuples(st.integers(1, 9999), st.integers(0, 11)).map(lambda p
 def test_what_is_written_is_read_as_the_same_number(value: int, language: str) -> None:
     for text in (f"It costs {written(value, language)} won.", f"모두 {written(value, language)} 원이다."):
         assert [amount.value for amount in find_amounts(text)] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I borrowed thirty-five million won.", {"thirty-five million": 35_000_000}),
+        ("one hundred and twenty-five thousand people", {"one hundred and twenty-five thousand": 125_000}),
+        ("a hundred thousand people", {"a hundred thousand": 100_000}),
+        ("one thousand and one nights", {"one thousand and one": 1001}),
+        ("삼천오백만 원을 빌렸다", {"삼천오백만": 35_000_000}),
+        ("이억 삼천만 원과 십만여 명", {"이억 삼천만": 230_000_000, "십만": 100_000}),
+        ("만 이천 원, 이천 오백 원", {"만 이천": 12_000, "이천 오백": 2500}),
+    ],
+)
+def test_large_numbers_in_words_are_found(text: str, found: dict[str, int]) -> None:
+    assert {text[begin:end]: value for begin, end, value in large_numbers(text)} == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "millions of people, a thousand times, one in a million",
+        "several hundred thousand, three point five million, two and a half million",
+        "two million and three million; two billion, one hundred million",
+        "a four-thousand-year-old tree, the five thousandth visitor",
+        "수백만 명, 수 백만 명, 몇 천 명, 천만의 말씀, 이만 가 볼게, 이천시에 산다, 인천 대학, 구조대가 왔다",
+        "일 원, 이백 명, 백 번, 삼백만 개월, 조원 두 명",
+    ],
+)
+def test_what_may_be_another_number_or_none_is_not(text: str) -> None:
+    assert not large_numbers(text)
+
+
+@given(st.text("twohundredmilliontyn -,andsixaforty 일이천만억원명 ", max_size=400))
+def test_any_text_is_read_in_time(text: str) -> None:
+    for begin, end, value in large_numbers(text):
+        assert value >= 1000
+        assert text[begin:end].strip() == text[begin:end] != ""

@@ -15,6 +15,7 @@ from dragoman.text.words.number_words import (
     AFTER_MONTH,
     AFTERNOON,
     AMBIGUOUS,
+    COUNTED,
     HALF,
     LANGUAGES,
     LONGEST_MONTH,
@@ -24,6 +25,7 @@ from dragoman.text.words.number_words import (
     TEENS_IN_DIGITS,
     TEENS_IN_WORDS,
     Power,
+    large_numbers,
     lead_at,
     months,
     power_at,
@@ -91,9 +93,17 @@ def find_amounts(text: str) -> list[Amount]:
                 if lead and value < lead[2]:
                     first, value, other = lead[0], value + lead[1], None
             value = -value if minus else value
-        amounts.append(Amount(begin, end, value, has_power, first, last, other if word in AMBIGUOUS else None, word))
+        is_sure = word not in AMBIGUOUS or COUNTED.match(text, last)
+        amounts.append(Amount(begin, end, value, has_power, first, last, None if is_sure else other, word))
         at += 1
     return amounts
+
+
+def with_large_numbers(amounts: list[Amount], text: str) -> list[Amount]:
+    """The amounts of a text, and its large numbers that are all in words, in order."""
+    large = [Amount(begin, end, value, True, begin, end) for begin, end, value in large_numbers(text)]
+    apart = [one for one in large if not any(one.begin < other.last and other.first < one.end for other in amounts)]
+    return sorted([*amounts, *apart], key=lambda amount: amount.begin) if apart else amounts
 
 
 def _multiplied(

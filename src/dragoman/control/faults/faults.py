@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import SAME, Amount, Differences, compare, find_amounts
+from dragoman.control.faults.amounts import SAME, Amount, Differences, compare, find_amounts, with_large_numbers
 from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
@@ -37,7 +37,7 @@ from dragoman.control.faults.signs import (
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
-from dragoman.text.words.number_words import LANGUAGES
+from dragoman.text.words.number_words import LANGUAGES, LARGE
 from dragoman.text.words.numbers import WORDS_UP_TO, Value
 from dragoman.text.words.reading import COLOUR, without_colours
 from dragoman.translation import Candidate, Flag, Translation
@@ -266,8 +266,12 @@ class Requirements:
 
     @cached_property
     def numbers(self) -> list[Amount]:
-        """The numbers of the source outside of its placeholders."""
-        return find_amounts(self.outside) if self.with_numbers and HAS_DIGIT(self.source) else []
+        """The numbers of the source outside of its placeholders; the large ones in words too, where they are known."""
+        if not self.with_numbers:
+            return []
+        numbers = find_amounts(self.outside) if HAS_DIGIT(self.source) else []
+        is_large = self.knows_words and any(pattern.search(self.outside) for pattern in LARGE)
+        return with_large_numbers(numbers, self.outside) if is_large else numbers
 
     def find(self, text: str) -> list[Placeholder]:
         return find_placeholders(text, self.patterns, self.literals)

@@ -218,9 +218,6 @@ _SUMS = {
     "백": r"hundred(?![ -]thousand)|(?<![\d,])100(?![\d,])",
     "천": r"(?<!ten[ -])(?<!hundred[ -])thousand|(?<![\d,])1,?000(?![\d,])",
     "만": r"ten[ -]thousand|(?<![\d,])10,?000(?![\d,])|\b10 ?k\b|\b10 thousand",
-    "십만": r"hundred[ -]thousand|(?<![\d,])100,?000(?![\d,])|\b100 ?k\b|\b100 thousand",
-    "백만": r"(?<!ten[ -])(?<!hundred[ -])million|(?<![\d,])1,?000,?000(?![\d,])",
-    "천만": r"ten[ -]million|\b10 million|(?<![\d,])10,?000,?000(?![\d,])",
     "억": r"hundred[ -]million|\b100 million|(?<![\d,])100,?000,?000(?![\d,])",
 }
 SUM = re.compile(

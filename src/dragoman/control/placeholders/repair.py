@@ -38,6 +38,7 @@ from dragoman.text.terms.protect import ICU_MESSAGE, blanked, is_prose
 from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
+from dragoman.text.words.number_words import LARGE
 from dragoman.translation import Candidate, Flag, Term, Translation
 
 # A narrower beam is widened: of a few hypotheses, often one is complete.
@@ -118,7 +119,11 @@ def _are_prose(line: Line, options: DecodeConfig, texts: Sequence[str]) -> bool:
     if not line.languages or not NEGATIONS.keys() >= set(line.languages):
         return True
     first, second = line.languages
-    if ROMAN.search(source) or (first == "ko" and SUM.search(source)):
+    if (
+        ROMAN.search(source)
+        or (first == "ko" and SUM.search(source))
+        or any(pattern.search(source) for pattern in LARGE)
+    ):
         return False
     if NEGATIONS[first].sure.search(source) or FOREIGN[first].search(source):
         return False

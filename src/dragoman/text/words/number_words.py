@@ -131,6 +131,31 @@ AFTERNOON = re.compile(
 # Numbers below zero in words.
 NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
 
+# A large number that is all in words, and surely one: `thirty-five million`, not `millions`, `a thousand` or 수백만.
+_CARDINAL = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    "|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+)
+_LARGE_ENGLISH = re.compile(
+    rf"(?<![\w-])(?<!\bpoint )(?<!thousand, )(?<!million, )(?<!billion, )(?:{_CARDINAL}|a hundred)"
+    rf"(?:[ -](?:and )?(?:{_CARDINAL}|hundred)){{0,6}}[ -](?:thousand|million|billion|trillion)"
+    rf"(?:[ -](?:and )?(?:{_CARDINAL}|hundred|thousand|million|billion)){{0,12}}(?![\w-])(?!, (?:{_CARDINAL})\b)",
+    re.IGNORECASE,
+)
+_MONEY = "원|달러|유로|엔|위안"
+_COUNTER = rf" ?(?:{_MONEY}|명|개(?!월)|대(?!로)|마리|권|장|건|가구|톤|배|번|표|주|여 ?명)"
+# Behind 만 or 조 these make it a power for sure: 5만 명 is no "5 only".
+COUNTED = re.compile(_COUNTER)
+_LARGE_KOREAN = re.compile(
+    r"(?<![가-힣\d])(?<![수몇천백십만억조] )(?=.{1,20}[천만억조] ?[가-힣])"
+    rf"(?P<number>(?:만 ?)?[일이삼사오육칠팔구십백천]{{1,8}}(?:[만억]|조(?= ?(?:{_MONEY})))?"
+    r"(?: ?[일이삼사오육칠팔구십백천]{1,8}[만억]?){0,3})"
+    rf"(?={_COUNTER})"
+)
+# A number in syllables with spaces, and perhaps with the 이 of 이다.
+_DIVIDED = re.compile(r"(?<![가-힣])[일이삼사오육칠팔구십백천]*[만억조](?: ?[일이삼사오육칠팔구십백천]+[만억]?){1,4}")
+LARGE = (_LARGE_ENGLISH, _LARGE_KOREAN)
+LEAST_LARGE = 1000
 # Powers of ten with which large numbers are written.
 _ENGLISH_POWERS = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 _KOREAN_POWERS = ((10**12, "조"), (10**8, "억"), (10**4, "만"))
@@ -168,10 +193,24 @@ def power_at(text: str, at: int) -> Power | None:
     return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
 
 
+def large_numbers(text: str) -> list[tuple[int, int, int]]:
+    """The numbers from LEAST_LARGE on that are all in words, surely: where they begin and end, and their values."""
+    found = []
+    for match in _LARGE_ENGLISH.finditer(text):
+        words = [word for word in re.split("[ -]", match[0].lower()) if word not in ("a", "and")]
+        [value] = _values([_UNITS.get(word, word) for word in words])
+        if value in spoken(match[0]):  # no `two million and three million`
+            found.append((*match.span(), value))
+    for match in _LARGE_KOREAN.finditer(text):
+        [value] = _values([_SINO.get(syllable, syllable) for syllable in match["number"].replace(" ", "")])
+        found += [(*match.span(), value)] if value >= LEAST_LARGE and len(match[0]) > 1 else []
+    return found
+
+
 @lru_cache(maxsize=64)
 def spoken(text: str) -> frozenset[int]:
     """The numbers that a text says in words, or may say."""
-    return frozenset((*_latin(text), *_hangul(text)))
+    return frozenset((*_latin(text), *_hangul(text), *_divided(text)))
 
 
 def months(text: str) -> list[int]:
@@ -259,6 +298,15 @@ def _hangul(text: str) -> Iterable[int]:
         # 십일: eleven, or ten days; 십일 명: eleven.
         if sino[1:] and sino[-1] == "일" and not re.compile(_SURELY_COUNTED).match(text, match.end()):
             yield from _values([_SINO.get(syllable, syllable) for syllable in sino[:-1]])
+
+
+def _divided(text: str) -> Iterable[int]:
+    """The numbers of 만 and 억 with spaces: 삼만 오백이다."""
+    for match in _DIVIDED.finditer(text):
+        syllables = [_SINO.get(syllable, syllable) for syllable in match[0].replace(" ", "")]
+        yield from _values(syllables)
+        if match[0][-1] == "이":
+            yield from _values(syllables[:-1])
 
 
 def _of_hangul(match: re.Match[str]) -> list[int]:
