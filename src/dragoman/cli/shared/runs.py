@@ -11,6 +11,7 @@ from dragoman.workflows.train.run_folder import original_overrides, output_of
 from dragoman.workflows.train.train import TrainResult
 
 OUTPUT = "train.output="
+LONGEST = 100  # characters of a KEY=VALUE that is shown: a list of corpora may have thousands
 Read = Callable[[Path, Sequence[str]], tuple[RunConfig, frozenset[str]]]
 """Reads a configuration with KEY=VALUE: it, and the keys that were given."""
 
@@ -29,7 +30,8 @@ def read_resumable(
     now = {override.partition("=")[0].strip() for override in overrides}
     unchanged = [override for override in original if override.partition("=")[0].strip() not in now | {"train.output"}]
     if unchanged:
-        say(f"as at the start: {' '.join(map(shlex.quote, unchanged))}")
+        shortened = [item if len(item) <= LONGEST else f"{item[:LONGEST]}…" for item in unchanged]
+        say(f"as at the start: {' '.join(map(shlex.quote, shortened))}")
     together = [*unchanged, *overrides]
     return *read(path, together), together
 

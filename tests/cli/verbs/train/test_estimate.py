@@ -125,11 +125,12 @@ def test_what_a_run_chose_is_reported_stored_and_kept(dragoman: Any, project: Pa
 
 @pytest.mark.slow
 def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project: Path) -> None:
-    keys = ["train.max_steps=4", "train.seed=5", "tokenizer.vocab_size=50"]
+    keys = ["train.max_steps=4", "train.seed=5", "tokenizer.vocab_size=50", f"project.license={'free ' * 99}"]
     assert dragoman("train", project / "run.toml", *keys).code == 0
     resumed = dragoman("train", project / "run.toml", "--resume")
     assert resumed.code == 0, resumed.err
-    assert "as at the start: train.seed=5 tokenizer.vocab_size=50" in resumed.err
+    assert "as at the start: train.seed=5 tokenizer.vocab_size=50 'project.license=free free" in resumed.err
+    assert max(map(len, resumed.err.splitlines())) < 300
     assert "resumed at step 4" in resumed.err
     assert "done: 8 steps done" in resumed.err, "the end given at the start was reached"
     complaint = dragoman("train", project / "run.toml", "train.seed=6", "--resume").refused(2)
