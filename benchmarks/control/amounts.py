@@ -76,7 +76,9 @@ def main() -> None:
     every, result = pairs(Path(os.environ["DRAGOMAN_DATA"])), {}
     for source, target in (("ko", "en"), ("en", "ko")):
         rows = [(pair[source == "ko"], pair[source == "en"]) for pair in every]
-        rows = [row for row in rows if any(amount.has_power and amount.is_sure for amount in find_amounts(row[0]))]
+        rows = [
+            row for row in rows if any(amount.has_power and amount.is_sure(row[0]) for amount in find_amounts(row[0]))
+        ]
         random.Random(75).shuffle(rows)
         name = f"{source}-{target}"
         result[name] = measured(rows[: arguments.lines], source, target)

@@ -112,6 +112,15 @@ def test_a_syllable_of_another_word_is_no_number() -> None:
         ("The rescue team arrived at the scene.", "구조대가 현장에 도착했다."),
         ("It is fifteen thousand won.", "만 오천 원입니다."),
         ("A hundred and twenty-five people came.", "125명이 왔다."),
+        ("The company earned $2.375 billion.", "그 회사는 23억 7,500만 달러를 벌었다."),
+        ("The loss is 125.5 million won.", "손실은 1.255억 원이다."),
+        ("20,000 to 30,000 people came.", "2~3만 명이 왔다."),
+        ("Two or three million people came.", "이삼백만 명이 왔다."),
+        ("The Republic of Korea is a democracy (1).", "제1조 대한민국은 민주 국가이다."),
+        ("Article 1. The Republic of Korea is a democracy.", "제1조 대한민국은 민주 국가이다."),
+        ("Article 2 Processing of Personal Data", "제2조 개인정보의 처리"),
+        ("The leader of group 2 spoke.", "2조 대표가 말했다."),
+        ("two dozen eggs and 2 dozen roses", "달걀 스물네 개와 장미 24송이"),
     ],
 )
 def test_equal_amounts_have_no_warning(source: str, target: str) -> None:

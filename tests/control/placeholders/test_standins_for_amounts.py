@@ -28,7 +28,8 @@ ENGLISH = {
 
 
 def first(source: str, languages: tuple[str, str] | None) -> SourceVariant:
-    return next(variants(Requirements.of(source, DecodeConfig(), languages=languages), numbers=True))
+    requirements = Requirements.of(source, DecodeConfig(), languages=languages)
+    return next(variants(requirements, requirements.numbers))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,9 @@ def first(source: str, languages: tuple[str, str] | None) -> SourceVariant:
         ("About 3 million saw it", ("en", "ko"), "About 2,900 saw it", "2,900여 명을", "300만여 명을"),
         ("borrowed thirty-five million won", ("en", "ko"), "borrowed 2,900 won", "2,900원을", "3,500만 원을"),
         ("이천오백만 원이에요", ("ko", "en"), "2,900 원이에요", "It's 2,900 won", "It's 25 million won"),
+        ("It lost $2.5 million.", ("en", "ko"), "It lost $2,900.", "$2900을 잃었다.", "$250만을 잃었다."),
+        ("$2.375 billion", ("en", "ko"), "$2,900", "2,900달러", "23억 7,500만 달러"),
+        ("20~30만 원과 5억 원", ("ko", "en"), "31~42만 원과 2,900 원", "31 to 420,000, 2,900", None),
         ("2,900 of 3 million", ("en", "ko"), "31 of 3,800", "3,800 중 31", "300만 중 2,900"),
         ("costs 3 million", ("en", "ko"), "costs 2,900", "2,900억 원", None),  # it multiplied the stand-in
         ("costs 3 million", ("en", "ko"), "costs 2,900", "비싸다", None),
@@ -88,6 +92,24 @@ def test_a_model_that_copies_no_number_is_left_alone_and_reported() -> None:
     found = translator(lambda text: re.sub(r"[\d.,]+", "7", text)).translate("It lost 2.5 million won")
     assert found.text == "It lost 7 million won"
     assert [flag.kind for flag in found.warnings] == ["number"]
+
+
+def test_years_stay_where_amounts_are_replaced() -> None:
+    seen = []
+
+    def translate(text: str) -> str:
+        seen.append(text)
+        return text.replace("million", "만")
+
+    found = translator(translate).translate("It lost 2.5 million in 2019")
+    assert "It lost 2,900 in 2019" in seen
+    assert found.text == "It lost 250만 in 2019"
+
+
+@pytest.mark.parametrize("digits", ["9" * 30, "1" + "0" * 40, f"{'9' * 30}.5"])
+def test_what_no_sum_reaches_is_reported(digits: str) -> None:
+    for text in (f"It lost {digits} million", f"It lost {digits}만"):
+        assert translator(lambda line: line.replace("9", "7")).translate(text).text
 
 
 @pytest.mark.parametrize(("model", "cases"), [("ko-en", KOREAN), ("en-ko", ENGLISH)])

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from dragoman.text.words.number_words import (
@@ -18,6 +19,7 @@ from dragoman.text.words.number_words import (
     COUNTED,
     HALF,
     LANGUAGES,
+    LONGEST_BEFORE,
     LONGEST_MONTH,
     NEGATIVE,
     QUARTER,
@@ -40,8 +42,10 @@ _BETWEEN = re.compile(r"\s*(?:[,;/·、|]|\s(?:and|or)\s|\s(?:및|또는|그리�
 LEAST_LISTED = 3
 # After a power from this on, a number without one belongs to the same amount: 5만 8,000.
 LEAST_JOINED = 10_000
-# Powers that are letters.
-LETTERS = frozenset(("k", "m"))
+# Words for powers that may be another word, or that are a unit, and amounts that nobody writes.
+NO_POWERS, MOST = frozenset(("k", "m", "dozen", "dozens")), 10**18
+_RANGE_BEFORE = re.compile(r"\d\s?(?:[-~∼〜～–—/]|to|or|and|에서|내지|또는|이나|나)\s?[$€£¥₩]?$")
+_THOUSANDTHS = re.compile(r"\d{1,3}\.\d{3}")
 
 
 class Amount(NamedTuple):
@@ -58,10 +62,20 @@ class Amount(NamedTuple):
     """What it is if the word for a power of ten, which is `ambiguous`, is another word there."""
     ambiguous: str = ""
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the power is a whole word: `10k` may be a name."""
-        return self.ambiguous not in LETTERS
+    def is_sure(self, text: str) -> bool:
+        """Whether it surely is this number in `text`, and another way to write it is the same.
+
+        `10k` may be a name, `2 dozen` is a number of dozens, and 5조 may be article 5.
+        """
+        if isinstance(self.value, str) or not -MOST < self.value < MOST:
+            return False
+        if self.other is not None or self.ambiguous in NO_POWERS:
+            return False
+        return not self.ends_range(text)
+
+    def ends_range(self, text: str) -> bool:
+        """Whether another number is before it, which may have the same power: 2~3만, `between 5 and 10 million`."""
+        return bool(_RANGE_BEFORE.search(text, max(self.first - LONGEST_BEFORE, 0), self.first))
 
 
 class Differences(NamedTuple):
@@ -85,7 +99,10 @@ def find_amounts(text: str) -> list[Amount]:
         minus = _MINUS.search(text, max(begin - 3, 0), begin)
         first, last, other, word = (minus.start() if minus else begin), end, None, ""
         if not isinstance(value, str):
-            if power := power_at(text, end):
+            power = power_at(text, end)
+            if power and not (power.word == "조" and text[begin - 1 : begin] == "제"):  # article 1
+                if _THOUSANDTHS.fullmatch(text, begin, end):  # of a number with a power it is no thousand
+                    value = Decimal(text[begin:end])
                 has_power, other, word = True, value, power.word
                 last, at, value = _multiplied(text, numbers, at, Decimal(value), power)
                 other = other if last == power.end else None
@@ -93,8 +110,8 @@ def find_amounts(text: str) -> list[Amount]:
                 if lead and value < lead[2]:
                     first, value, other = lead[0], value + lead[1], None
             value = -value if minus else value
-        is_sure = word not in AMBIGUOUS or COUNTED.match(text, last)
-        amounts.append(Amount(begin, end, value, has_power, first, last, None if is_sure else other, word))
+        other = other if word in AMBIGUOUS and not (word in COUNTED and COUNTED[word].match(text, last)) else None
+        amounts.append(Amount(begin, end, value, has_power, first, last, other, word))
         at += 1
     return amounts
 
@@ -102,8 +119,11 @@ def find_amounts(text: str) -> list[Amount]:
 def with_large_numbers(amounts: list[Amount], text: str) -> list[Amount]:
     """The amounts of a text, and its large numbers that are all in words, in order."""
     large = [Amount(begin, end, value, True, begin, end) for begin, end, value in large_numbers(text)]
-    apart = [one for one in large if not any(one.begin < other.last and other.first < one.end for other in amounts)]
-    return sorted([*amounts, *apart], key=lambda amount: amount.begin) if apart else amounts
+    found: list[Amount] = []
+    for amount in sorted([*amounts, *large], key=lambda amount: (amount.first, amount.last)):
+        if not found or found[-1].last <= amount.first:
+            found.append(amount)
+    return found
 
 
 def _multiplied(
@@ -150,6 +170,8 @@ def compare(
     lost, added = differences(values, others)
     if lost or added or dated:
         _forgive(lost, added, ours, theirs, source, text)
+        _forgive_ranges(lost, added, ours, source)
+        _forgive_ranges(added, lost, theirs, text)
     if is_known and (lost or added or dated):
         _forgive_teens(lost, added, source, text)
         words, other_words = (spoken(_without_teens(*sides)) for sides in ((source, text), (text, source)))
@@ -170,7 +192,7 @@ def _drop(values: Counter[Value], words: frozenset[int], text: str) -> None:
     """Take out the values that a text says in words; once may be enough: 다섯 개씩 of five apples and five pears."""
     for value in list(values):
         is_there = value in words
-        if not is_there and isinstance(value, Decimal):
+        if not is_there and isinstance(value, Decimal) and abs(value) < MOST:
             is_there = bool((value * 2 % 1 == 0 and HALF.search(text)) or (value * 4 % 1 == 0 and QUARTER.search(text)))
         if is_there:
             del values[value]
@@ -214,6 +236,20 @@ def _forgive(
             elif amount.other is not None and other[amount.other] and AMBIGUOUS[amount.ambiguous].search(there):
                 mine[value], other[amount.other] = mine[value] - 1, other[amount.other] - 1
     for counter in (lost, added):
+        counter += Counter()
+
+
+def _forgive_ranges(mine: Counter[Value], other: Counter[Value], amounts: Sequence[Amount], text: str) -> None:
+    """Take out the 2 of 2~3만, which the other text has as 20,000."""
+    for first, last in pairwise(amounts):
+        written = text[last.begin : last.end]
+        if not last.has_power or first.has_power or not mine[first.value] or not written.isdecimal():
+            continue
+        if isinstance(first.value, int) and isinstance(last.value, int) and int(written) and last.ends_range(text):
+            shared = first.value * last.value // int(written)
+            if other[shared]:
+                mine[first.value], other[shared] = mine[first.value] - 1, other[shared] - 1
+    for counter in (mine, other):
         counter += Counter()
 
 

@@ -348,7 +348,7 @@ class Requirements:
         lost, added, _ = differing
         may_be_a_word = not lost and not added & Counter(number.value for number in self.numbers)
         in_words = [number for number in self.numbers if number.has_power and number.value in lost]
-        unsure = bool(in_words) and not (self.knows_words and all(number.is_sure for number in in_words))
+        unsure = bool(in_words) and not (self.knows_words and all(number.is_sure(self.outside) for number in in_words))
         return differing, bool(lost or added) and (may_be_a_word or unsure), bool(in_words)
 
 

@@ -20,8 +20,9 @@ from itertools import islice
 from math import isfinite
 
 from dragoman.config import DecodeConfig
+from dragoman.control.faults.amounts import Amount
 from dragoman.control.faults.edits import EditTask, edit
-from dragoman.control.faults.faults import Requirements, checked, detect_fault
+from dragoman.control.faults.faults import Faults, Requirements, checked, detect_fault
 from dragoman.control.faults.negation import NEGATIONS
 from dragoman.control.faults.signs import FOREIGN, REPLACEMENT, ROMAN, SIGN, SUM
 from dragoman.control.glossary.phrases import score_targets
@@ -183,7 +184,7 @@ class _Repair:
         """For each task the complete translations that searches find: all kinds of stand-ins only if the first fail."""
         faults = [task.requirements.faults(task.translation.text) for task in tasks]
         plans = [
-            list(islice(variants(task.requirements, bool(of_task.missing_numbers or of_task.extra_numbers)), MOST))
+            list(islice(variants(task.requirements, _to_replace(task.requirements, of_task)), MOST))
             if of_task.count
             else []
             for task, of_task in zip(tasks, faults, strict=True)
@@ -346,6 +347,15 @@ def _complete_texts(
     ended = [candidate for candidate in translation.candidates if len(candidate.tokens) < limit]
     restored = [(variant.restored(candidate.text), candidate) for candidate in ended]
     return {text: candidate for text, candidate in restored if text and not _faults(task, text)}
+
+
+def _to_replace(requirements: Requirements, faults: Faults) -> list[Amount]:
+    """The numbers for which a variant has others: amounts alone if only those are lost, so that years stay years."""
+    if not faults.missing_numbers and not faults.extra_numbers:
+        return []
+    amounts = [number for number in requirements.numbers if number.has_power]
+    only_amounts = faults.missing_numbers and faults.missing_numbers.keys() <= {number.value for number in amounts}
+    return amounts if only_amounts else requirements.numbers
 
 
 def _faults(task: _Task, text: str) -> int:

@@ -59,8 +59,8 @@ class _StandIn:
     @property
     def occurrence(self) -> re.Pattern[str]:
         """The name, and not as a part of a longer word or number; a repeated `%` or brace is none of it."""
-        name = re.escape(self.name).replace(",", ",?")
-        return re.compile(rf"(?<![A-Za-z0-9%{{$])(?<!\d[.,]){name}(?![A-Za-z0-9}}$]|[.,]\d)")
+        name, before = re.escape(self.name).replace(",", ",?"), "" if self.is_number else "$"
+        return re.compile(rf"(?<![A-Za-z0-9%{{{before}])(?<!\d[.,]){name}(?![A-Za-z0-9}}$]|[.,]\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,25 +101,26 @@ def _behind_number(number: str, behind: str) -> str:
     return f" {behind}"
 
 
-def variants(requirements: Requirements, numbers: bool) -> Iterator[SourceVariant]:
-    """The variants of a source, one of each kind that has enough names; with `numbers`, these are replaced too."""
+def variants(requirements: Requirements, numbers: Sequence[Amount]) -> Iterator[SourceVariant]:
+    """The variants of a source, one of each kind that has enough names; `numbers` are those that are replaced too."""
     seen = set[str]()
     for kind, amounts in zip(KINDS, cycle((AMOUNTS, NUMBERS)), strict=False):
-        variant = _variant(requirements, kind, amounts if numbers else None)
+        variant = _variant(requirements, kind, numbers, amounts)
         if variant and variant.text not in seen:
             seen.add(variant.text)
             yield variant
 
 
-def _variant(requirements: Requirements, kind: Sequence[str], amounts: Sequence[str] | None) -> SourceVariant | None:
-    """The variant with names of this kind and numbers of `amounts` for amounts; None: all numbers stay."""
+def _variant(
+    requirements: Requirements, kind: Sequence[str], numbers: Sequence[Amount], amounts: Sequence[str]
+) -> SourceVariant | None:
+    """The variant with names of this kind, and of `amounts` for amounts."""
     source = requirements.source
     spans = [(span.begin, span.end, span.text, span.pattern) for span in requirements.placeholders]
-    if amounts is not None:
-        spans += [_number(requirements, number) for number in requirements.numbers]
-    numbers = iter([name for name in NUMBERS if name not in source and name not in kind])
+    spans += [_number(requirements, number) for number in numbers]
+    short = iter([name for name in NUMBERS if name not in source and name not in kind])
     longer = iter([name for name in AMOUNTS if name not in source])
-    names = {"number": numbers, "amount": longer if amounts is AMOUNTS else numbers}
+    names = {"number": short, "amount": longer if amounts is AMOUNTS else short}
     copied = iter([name for name in kind if name not in source])
     parts, at, stand_ins = [], 0, []
     for begin, end, text, pattern in sorted(spans):
@@ -134,7 +135,8 @@ def _variant(requirements: Requirements, kind: Sequence[str], amounts: Sequence[
 
 def _number(requirements: Requirements, number: Amount) -> tuple[int, int, str, str]:
     """Where a number is in the source, with its words for powers of ten; how a translation writes it; its kind."""
-    if not number.has_power or isinstance(number.value, str) or not requirements.knows_words:
+    is_sure = number.has_power and requirements.knows_words and number.is_sure(requirements.outside)
+    if not is_sure or isinstance(number.value, str):
         return number.begin, number.end, requirements.source[number.begin : number.end], "number"
     assert requirements.languages
     return number.first, number.last, written(number.value, requirements.languages[1]), "amount"

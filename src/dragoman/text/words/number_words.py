@@ -133,33 +133,45 @@ NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마�
 
 # A large number that is all in words, and surely one: `thirty-five million`, not `millions`, `a thousand` or 수백만.
 _CARDINAL = (
-    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
     "|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 )
+_BIG_ENGLISH = "hundred|thousand|million|billion|trillion"
 _LARGE_ENGLISH = re.compile(
-    rf"(?<![\w-])(?<!\bpoint )(?<!thousand, )(?<!million, )(?<!billion, )(?:{_CARDINAL}|a hundred)"
-    rf"(?:[ -](?:and )?(?:{_CARDINAL}|hundred)){{0,6}}[ -](?:thousand|million|billion|trillion)"
-    rf"(?:[ -](?:and )?(?:{_CARDINAL}|hundred|thousand|million|billion)){{0,12}}(?![\w-])(?!, (?:{_CARDINAL})\b)",
+    rf"(?<![\w-])(?:{_CARDINAL}|(?:one|a) hundred)(?:[ -](?:and )?(?:{_CARDINAL}|one|hundred)){{0,6}}[ -]"
+    rf"(?:thousand|million|billion|trillion)(?:[ -](?:and )?(?:{_CARDINAL}|one|{_BIG_ENGLISH})){{0,12}}(?![\w-])",
     re.IGNORECASE,
 )
+# Other numbers next to it: `two or three million`, `one million, two hundred thousand`, `five point two million`.
+_NUMBER_BEFORE = re.compile(rf"(?:\d|\b(?:{_CARDINAL}|one|point|{_BIG_ENGLISH})),?[ -](?:(?:and|or|to) )?$", re.I)
+_NUMBER_BEHIND = re.compile(
+    rf",?[ -](?:(?:and|or|to) )?(?:{_CARDINAL}|one|point|{_BIG_ENGLISH})\b|,?[ -](?:or |to )?\d", re.I
+)
+LONGEST_BEFORE = 20  # characters of a number in words and what connects it
+# What may be a year, a title or a saying.
+_NO_NUMBER = re.compile(r"(?:two thousand|ten thousand)(?:[ -](?:and )?(?!hundred)[a-z-]+)*", re.IGNORECASE)
 _MONEY = "원|달러|유로|엔|위안"
-_COUNTER = rf" ?(?:{_MONEY}|명|개(?!월)|대(?!로)|마리|권|장|건|가구|톤|배|번|표|주|여 ?명)"
-# Behind 만 or 조 these make it a power for sure: 5만 명 is no "5 only".
-COUNTED = re.compile(_COUNTER)
+_BEHIND_COUNTER = (
+    r"(?=[^가-힣]|$|(?:은|는|이|가|을|를|의|에|도|만|과|와|로|으로|짜리|씩|정도|이상|이하|미만|어치|보다|부터|까지|이나|이라|이었|이에|이고|입|인|쯤|밖|가량|선"
+    r"|규모|대(?!로)|권(?![가-힣]{2})))"
+)
+_COUNTER = rf" ?(?:{_MONEY}|명|개(?!월)|대|마리|권|장|건|가구|톤|표){_BEHIND_COUNTER}"
+# Behind 만 or 조 these make it a power for sure: 5만 명 is no "5 only", and 제2조 개인정보 has no trillion.
+COUNTED = {"만": re.compile(_COUNTER), "조": re.compile(rf" ?(?:{_MONEY}){_BEHIND_COUNTER}")}
 _LARGE_KOREAN = re.compile(
     r"(?<![가-힣\d])(?<![수몇천백십만억조] )(?=.{1,20}[천만억조] ?[가-힣])"
-    rf"(?P<number>(?:만 ?)?[일이삼사오육칠팔구십백천]{{1,8}}(?:[만억]|조(?= ?(?:{_MONEY})))?"
-    r"(?: ?[일이삼사오육칠팔구십백천]{1,8}[만억]?){0,3})"
-    rf"(?={_COUNTER})"
+    r"(?P<number>(?:만 ?)?[일이삼사오육칠팔구십백천]{1,8}"
+    rf"(?:[만억]|조(?= ?(?:{_MONEY})))?(?: ?[일이삼사오육칠팔구십백천]{{1,8}}[만억]?){{0,3}})(?={_COUNTER}| ?여 ?명)"
 )
+# Two units next to each other are an estimate: 이삼천 is two or three thousand.
+_ABOUT = re.compile("[일이삼사오육칠팔구]{2}")
 # A number in syllables with spaces, and perhaps with the 이 of 이다.
 _DIVIDED = re.compile(r"(?<![가-힣])[일이삼사오육칠팔구십백천]*[만억조](?: ?[일이삼사오육칠팔구십백천]+[만억]?){1,4}")
 LARGE = (_LARGE_ENGLISH, _LARGE_KOREAN)
 LEAST_LARGE = 1000
-# Powers of ten with which large numbers are written.
-_ENGLISH_POWERS = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
+# Powers of ten with which large numbers are written, and how many decimals: 1.25 million, 1.255 billion, 1,255,000.
+_ENGLISH_POWERS = ((10**12, "trillion", 4), (10**9, "billion", 4), (10**6, "million", 2))
 _KOREAN_POWERS = ((10**12, "조"), (10**8, "억"), (10**4, "만"))
-_DECIMALS = 2  # of a number of millions, at most: 1.25 million, and 1,253,000
 
 
 class Power(NamedTuple):
@@ -197,14 +209,18 @@ def large_numbers(text: str) -> list[tuple[int, int, int]]:
     """The numbers from LEAST_LARGE on that are all in words, surely: where they begin and end, and their values."""
     found = []
     for match in _LARGE_ENGLISH.finditer(text):
+        begin, end = match.span()
+        if _NUMBER_BEFORE.search(text, max(begin - LONGEST_BEFORE, 0), begin) or _NUMBER_BEHIND.match(text, end):
+            continue
         words = [word for word in re.split("[ -]", match[0].lower()) if word not in ("a", "and")]
         [value] = _values([_UNITS.get(word, word) for word in words])
-        if value in spoken(match[0]):  # no `two million and three million`
-            found.append((*match.span(), value))
+        if value in spoken(match[0]) and not _NO_NUMBER.fullmatch(match[0]):  # no `two million and three million`
+            found.append((begin, end, value))
     for match in _LARGE_KOREAN.finditer(text):
         [value] = _values([_SINO.get(syllable, syllable) for syllable in match["number"].replace(" ", "")])
-        found += [(*match.span(), value)] if value >= LEAST_LARGE and len(match[0]) > 1 else []
-    return found
+        if value >= LEAST_LARGE and len(match[0]) > 1 and not _ABOUT.search(match[0]):
+            found.append((*match.span(), value))
+    return sorted(found)
 
 
 @lru_cache(maxsize=64)
@@ -347,19 +363,21 @@ def written(value: int | Decimal, language: str) -> str:
 
 
 def _in_english(value: int | Decimal) -> str:
-    for power, word in _ENGLISH_POWERS:
+    for power, word, decimals in _ENGLISH_POWERS:
         if value >= power:
-            of_power = Decimal(value) / power
-            if of_power == round(of_power, _DECIMALS):
-                return f"{of_power.normalize():,f} {word}"
+            whole, rest = divmod(int(value), power)
+            if value == int(value) and rest * 10**decimals % power == 0:
+                fraction = str(rest * 10**decimals // power).zfill(decimals).rstrip("0")
+                return f"{whole:,}{'.' if fraction else ''}{fraction} {word}"
+            break
     return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
 
 
 def _in_korean(value: int | Decimal) -> str:
     """In groups of four digits if it is a whole number of 만 or long."""
-    if value != int(value) or value < 10**4 or (value % 10**4 and value < 10**8):
-        return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
     rest, groups = int(value), []
+    if value != rest or rest < 10**4 or (rest % 10**4 and rest < 10**8):
+        return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
     for power, word in _KOREAN_POWERS:
         count, rest = divmod(rest, power)
         groups += [f"{count:,}{word}"] if count else []
