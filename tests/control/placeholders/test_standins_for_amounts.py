@@ -44,7 +44,9 @@ def first(source: str, languages: tuple[str, str] | None) -> SourceVariant:
         ("이천오백만 원이에요", ("ko", "en"), "2,900 원이에요", "It's 2,900 won", "It's 25 million won"),
         ("It lost $2.5 million.", ("en", "ko"), "It lost $2,900.", "$2900을 잃었다.", "$250만을 잃었다."),
         ("$2.375 billion", ("en", "ko"), "$2,900", "2,900달러", "23억 7,500만 달러"),
-        ("20~30만 원과 5억 원", ("ko", "en"), "31~42만 원과 2,900 원", "31 to 420,000, 2,900", None),
+        ("20~30만 원", ("ko", "en"), "2,900~3,800 원", "2,900 to 3,800 won", "200,000 to 300,000 won"),
+        ("20-30 million", ("en", "ko"), "2,900-3,800", "2,900~3,800명", "2,000만~3,000만 명"),
+        ("20 or 30 million", ("en", "ko"), "31 or 42 million", "31 또는 42백만", None),
         ("2,900 of 3 million", ("en", "ko"), "31 of 3,800", "3,800 중 31", "300만 중 2,900"),
         ("costs 3 million", ("en", "ko"), "costs 2,900", "2,900억 원", None),  # it multiplied the stand-in
         ("costs 3 million", ("en", "ko"), "costs 2,900", "비싸다", None),

@@ -45,6 +45,7 @@ LEAST_JOINED = 10_000
 # Words for powers that may be another word, or that are a unit, and amounts that nobody writes.
 NO_POWERS, MOST = frozenset(("k", "m", "dozen", "dozens")), 10**18
 _RANGE_BEFORE = re.compile(r"\d\s?(?:[-~∼〜～–—/]|to|or|and|에서|내지|또는|이나|나)\s?[$€£¥₩]?$")
+_RANGE = re.compile(r"\s?[~∼〜～]\s?|[-–—]")
 _THOUSANDTHS = re.compile(r"\d{1,3}\.\d{3}")
 
 
@@ -61,6 +62,8 @@ class Amount(NamedTuple):
     other: Value | None = None
     """What it is if the word for a power of ten, which is `ambiguous`, is another word there."""
     ambiguous: str = ""
+    in_range: bool = False
+    """Whether it is one of the two numbers of a range, such as 2~3만, that have the same power."""
 
     def is_sure(self, text: str) -> bool:
         """Whether it surely is this number in `text`, and another way to write it is the same.
@@ -71,10 +74,10 @@ class Amount(NamedTuple):
             return False
         if self.other is not None or self.ambiguous in NO_POWERS:
             return False
-        return not self.ends_range(text)
+        return self.in_range or not self.ends_range(text)
 
     def ends_range(self, text: str) -> bool:
-        """Whether another number is before it, which may have the same power: 2~3만, `between 5 and 10 million`."""
+        """Whether another number is before it, which may have the same power: `between 5 and 10 million`."""
         return bool(_RANGE_BEFORE.search(text, max(self.first - LONGEST_BEFORE, 0), self.first))
 
 
@@ -111,9 +114,22 @@ def find_amounts(text: str) -> list[Amount]:
                     first, value, other = lead[0], value + lead[1], None
             value = -value if minus else value
         other = other if word in AMBIGUOUS and not (word in COUNTED and COUNTED[word].match(text, last)) else None
-        amounts.append(Amount(begin, end, value, has_power, first, last, other, word))
+        amount = Amount(begin, end, value, has_power, first, last, other, word)
+        amounts[-1:] = [*_ranged(amounts[-1], amount, text)] if amounts else [amount]
         at += 1
     return amounts
+
+
+def _ranged(before: Amount, amount: Amount, text: str) -> tuple[Amount, Amount]:
+    """Two numbers, each with its power if they are a range that has it once: 2~3만 is from 20,000 to 30,000."""
+    digits = text[amount.begin : amount.end]
+    is_range = amount.has_power and not before.has_power and _RANGE.fullmatch(text, before.last, amount.first)
+    if is_range and isinstance(before.value, int) and isinstance(amount.value, int) and digits.isdecimal():
+        number = int(digits)
+        if 0 < before.value < number and amount.value % number == 0:
+            shared = before.value * (amount.value // number)
+            return before._replace(value=shared, has_power=True, in_range=True), amount._replace(in_range=True)
+    return before, amount
 
 
 def with_large_numbers(amounts: list[Amount], text: str) -> list[Amount]:
