@@ -5,25 +5,29 @@
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh both [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh more en-ko|ko-en [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh chosen en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh finish en-ko|ko-en RESULTS
 #   reproduce/bundled_models.sh status
 #
 # `status` says how far each run is. `finish` takes the weights in RESULTS, which reproduce/gpu/bundled_models.py
 # trained on a GPU, instead of training. `more` trains a direction that has ended, or the bundled model where there is no
-# such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more.
+# such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more. `chosen`
+# does so for CHOSEN steps (1,900) with what both bundled models together choose of their own translations of training
+# text (bundled_chosen.py), into runs/bundled-PAIR-chosen.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
 # runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
 # src/dragoman/bundled/PAIR.
 set -euo pipefail
-pair=${1:?both, en-ko, ko-en, more, finish or status}; shift
+pair=${1:?both, en-ko, ko-en, more, chosen, finish or status}; shift
 results= more=
 [ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
-[ "$pair" = more ] && { more=-more pair=${1:?en-ko or ko-en}; shift; }
+[[ $pair =~ ^(more|chosen)$ ]] && { more=-$pair pair=${1:?en-ko or ko-en}; shift; }
 [[ $pair =~ ^(both|en-ko|ko-en|status)$ ]] || { echo "$pair: no such model; give en-ko or ko-en" >&2; exit 2; }
 cd "$(dirname "$0")/.."
-runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more everyday=()
+runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more
+corpora=(reproduce/bundled_text.py corpora "$text" "$pair") valid=$text
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 [ "$pair" = status ] && exec "$python" reproduce/bundled_models.py status "$runs"
@@ -42,14 +46,23 @@ else
     keys=("train.schedule=linear" "train.warmup=100" "train.card_lines=400"
         "project.name=$pair" "project.source=$source" "project.target=$target")
     if [ -n "$more" ]; then
-        everyday=(6) start=$runs/bundled-$pair/model
+        start=$runs/bundled-$pair/model
         if [ ! -d "$start" ]; then
             start=$runs/bundled-$pair-start/base
             # shellcheck disable=SC2086
             [ -d "$start" ] || $dragoman init "$runs/bundled-$pair-start" --from "$pair" --pair "$pair"
         fi
-        keys+=("train.start_from=$start" "train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4"
-            "train.validate_every=1000")
+        keys+=("train.start_from=$start")
+        if [ "$more" = -more ]; then
+            corpora+=(6)
+            keys+=("train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4" "train.validate_every=1000")
+        else
+            chosen=$runs/chosen-$pair
+            "$python" reproduce/bundled_chosen.py write "$text" "$pair" "$chosen"
+            corpora=(reproduce/bundled_chosen.py corpora "$text" "$pair" "$chosen") valid=$chosen
+            keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4" "train.batch_tokens=4096"
+                "train.validate_every=200")
+        fi
     else
         keys+=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.learning_rate=9e-4"
             "train.validate_every=500")
@@ -60,8 +73,8 @@ if [ -n "$results" ]; then
 else
     # shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
     $dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
-        "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair" "${everyday[@]}")" \
-        "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}"
+        "data.train=$("$python" "${corpora[@]}")" \
+        "data.valid={source = '$valid/valid.$source', target = '$valid/valid.$target'}"
 fi
 [ "$pair" = both ] && exit
 # shellcheck disable=SC2086
