@@ -1,5 +1,6 @@
 """Translator: long lines whole and in order, loops searched for again, faults flagged, memory that does not grow."""
 
+import gc
 import re
 import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
@@ -206,10 +207,11 @@ def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -
     tracemalloc.start()
     for number, _ in enumerate(translator.stream(lines(), window=100)):
         if number % 2000 == 1999:
+            gc.collect()  # when garbage is looked for depends on what ran before
             sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert len(sizes) == 4
-    assert max(sizes) - sizes[0] < 400_000  # 6,000 translations that were kept would be several times as much
+    assert max(sizes) - sizes[0] < 100_000  # 6,000 translations that were kept would be many times as much
 
 
 @pytest.mark.slow
