@@ -21,8 +21,15 @@ import httpx
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.errors import ConfigError
+from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.replicas.on_ray import _deployed, _port
+from dragoman.serve.replicas.options import ServeOptions
+from dragoman.serve.run import Address, listen
 from dragoman.serve.store.database import ServiceState
 from dragoman.serve.store.keys import KeyStore
+from dragoman.serve.work.service import ServiceLimits
+from dragoman.system.cluster import cluster
 from dragoman.translator import Translator
 
 # A busy machine starts Ray and two replicas in minutes.
@@ -206,3 +213,28 @@ def test_a_port_in_use_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         port = taken.getsockname()[1]
         assert main(["serve", "--ray", "-m", "en-ko", "--port", str(port), "--state", str(tmp_path)]) == 2
     assert "address already in use; choose another --port" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not share a port")
+def test_nobody_takes_its_port_while_ray_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    options = ServeOptions((), Address(port=0), ServiceLimits(), DocumentLimits(), state=tmp_path)
+    with _port(options, None) as (_, number):
+        with pytest.raises(ConfigError, match="address already in use"):
+            listen(Address(port=number))
+        listen(Address(port=number), shared=True).close()
+    with _port(options, "10.0.0.1:6379") as (_, number):  # whose processes may be another user's
+        listen(Address(port=number)).close()
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")  # of Ray's own models
+def test_a_port_that_another_program_took_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    pytest.importorskip("grpc_reflection", reason="what Ray Serve needs is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as taken, cluster():
+        address = Address(port=taken.getsockname()[1])
+        options = ServeOptions((), address, ServiceLimits(), DocumentLimits(), threads=1, state=tmp_path)
+        with pytest.raises(ConfigError, match=r"--ray: .*Failed to bind .* Choose another --port"):
+            _deployed(options, 1, None).__enter__()

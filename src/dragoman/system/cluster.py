@@ -46,7 +46,7 @@ def cluster(address: str | None = None, processors: int = 0, *, logs: bool = Fal
     Raises ConfigError if the address does not answer, ResourceError if Ray does not start, ModuleNotFoundError
     without Ray.
     """
-    address = address or os.environ.get("RAY_ADDRESS")
+    address = address_of(address)
     if address:
         _refuse_silent(address)
     with _environment({**QUIET, "PYTHONPATH": python_path(), **({} if address else _token())}):
@@ -73,6 +73,11 @@ def cluster(address: str | None = None, processors: int = 0, *, logs: bool = Fal
             ray.shutdown()
             if folder:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def address_of(address: str | None) -> str | None:
+    """Where the cluster is: at this address, or that of $RAY_ADDRESS; None: one of this machine's own."""
+    return address or os.environ.get("RAY_ADDRESS")
 
 
 def ordered_data() -> Any:

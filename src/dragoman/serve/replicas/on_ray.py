@@ -6,6 +6,7 @@ corrections, glossaries and documents are in the state folder and the database.
 """
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,10 +20,10 @@ from dragoman.serve.models.models import Models
 from dragoman.serve.replicas.on_port import signalled
 from dragoman.serve.replicas.options import ServeOptions, served
 from dragoman.serve.requests.record import log_event
-from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
+from dragoman.serve.run import KEEP_ALIVE, keep, listen, reserved, url_of
 from dragoman.serve.store.rates import Rates
 from dragoman.serve.watch.tracing import traced
-from dragoman.system.cluster import cluster, processors_of
+from dragoman.system.cluster import address_of, cluster, processors_of
 from dragoman.system.machine import usable_processors
 
 NAME = "dragoman"
@@ -89,10 +90,11 @@ def serve_on_ray(options: ServeOptions, count: int, address: str | None, on_read
     `on_ready` receives what is served, and the URL. Raises ConfigError, ModelError, ResourceError.
     """
     names = served(Models(options.models))
-    with listen(options.address, options.has_keys()) as listening:
-        url, port = url_of(listening), listening.getsockname()[1]
     threads = options.threads or max(1, usable_processors() // count)
-    with signalled() as stopped, cluster(address, threads * count, logs=True) as ray:
+    with ExitStack() as entered:
+        url, port = entered.enter_context(_port(options, address))
+        stopped = entered.enter_context(signalled())
+        ray = entered.enter_context(cluster(address, threads * count, logs=True))
         _refuse_few(ray, count, threads)
         coordinator = ray.remote(num_cpus=0, max_restarts=-1)(Coordinator).remote()
         with _deployed(options.for_replica(threads, port), count, coordinator):
@@ -104,6 +106,18 @@ def serve_on_ray(options: ServeOptions, count: int, address: str | None, on_read
 
 
 @contextmanager
+def _port(options: ServeOptions, address: str | None) -> Iterator[tuple[str, int]]:
+    """URL and port, which nobody else can take while a cluster of this machine starts and opens it `shared`."""
+    is_own = sys.platform == "linux" and not address_of(address)
+    with ExitStack() as held:
+        port = held.enter_context((reserved if is_own else listen)(options.address, options.has_keys()))
+        named = url_of(port), port.getsockname()[1]
+        if not is_own:
+            held.close()
+        yield named
+
+
+@contextmanager
 def _deployed(options: ServeOptions, count: int, coordinator: Any) -> Iterator[None]:
     """The replicas behind Ray Serve's proxy, until the block ends and what they accepted is answered."""
     from ray import serve
@@ -112,7 +126,11 @@ def _deployed(options: ServeOptions, count: int, coordinator: Any) -> Iterator[N
     quiet = {"log_level": "ERROR", "enable_access_log": False}
     _refuse_other(serve)
     http = {"host": options.address.host, "port": options.address.port, "keep_alive_timeout_s": KEEP_ALIVE}
-    serve.start(http_options=http, logging_config=quiet)
+    try:
+        serve.start(http_options=http, logging_config=quiet)
+    except RuntimeError as error:
+        serve.shutdown()
+        raise ConfigError(f"--ray: {_cause(error)} Choose another --port or --host") from None
     deployment: Any = serve.deployment(
         serve.ingress()(RayReplica),
         name="service",
