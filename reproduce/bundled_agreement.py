@@ -23,7 +23,7 @@ import shutil
 from bisect import bisect
 from pathlib import Path
 
-from bundled_text import EVERYDAY
+from bundled_text import EVERYDAY, NEWEST
 
 from dragoman.bundled import HOME
 from dragoman.config import DecodeConfig
@@ -110,7 +110,7 @@ def write(text: Path, scores: Path, out: Path) -> None:
         pairs, known = pairs_of(text, domain), read_scores(scores, domain)
         reasons = differences(scores, domain, pairs)
         dropped = {number for number, value in known.items() if value > STRICTER.get(domain, LIMIT)}
-        checked = {number for number, reason in enumerate(reasons) if reason and domain != EVERYDAY}
+        checked = {number for number, reason in enumerate(reasons) if reason and domain not in (EVERYDAY, NEWEST)}
         rest = [pair for number, pair in enumerate(pairs) if number not in dropped | checked]
         for side, language in enumerate(LANGUAGES):
             lines = "".join(pair[side] + "\n" for pair in rest)

@@ -1,7 +1,7 @@
 """Training text of a bundled model from what it finds itself: of each beam the translation that three witnesses like.
 
     python reproduce/bundled_chosen.py write TEXT en-ko|ko-en OUT
-    python reproduce/bundled_chosen.py corpora TEXT en-ko|ko-en OUT
+    python reproduce/bundled_chosen.py corpora TEXT en-ko|ko-en OUT [NEWEST]
 
 `write` translates sentences of TEXT (`bundled_text.py write`) with the bundled model, CANDIDATES hypotheses each, and
 writes into OUT the one with the highest score + REVERSE · score of the source by the model of the other direction +
@@ -10,7 +10,8 @@ REFERENCE · chrF with the translation in TEXT / 100: the best of what the model
 So it does with the validation text, because a model that learns to say the best that it can is no better at what others
 wrote, and training would keep its first steps.
 
-`corpora` prints the value of `data.train`: the sentences of OUT, and the text of `bundled_text.py corpora` as it is.
+`corpora` prints the value of `data.train`: the sentences of OUT, and the text of `bundled_text.py corpora` as it is,
+with the newest everyday sentences NEWEST times an epoch.
 """
 
 import random
@@ -100,12 +101,12 @@ def write_part(forward: Translator, reverse: Translator, rows: list[Row], out: P
         print(f"{start + len(batch):,} of {len(rows):,}: {len(lines)} written", flush=True)
 
 
-def entries(text: Path, pair: str, out: Path) -> str:
+def entries(text: Path, pair: str, out: Path, newest: float = EVERYDAY_WEIGHT) -> str:
     """The value of `data.train`."""
     source, target = pair.split("-")
     stem = (out / "chosen.train").absolute()
     entry = f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {WEIGHT}}}'
-    return f"[{entry}, {corpora(text, pair, EVERYDAY_WEIGHT)[1:]}"
+    return f"[{entry}, {corpora(text, pair, EVERYDAY_WEIGHT, newest)[1:]}"
 
 
 if __name__ == "__main__":
@@ -114,5 +115,7 @@ if __name__ == "__main__":
             write(Path(text), pair, Path(out))
         case ["corpora", text, "en-ko" | "ko-en" as pair, out]:
             print(entries(Path(text), pair, Path(out)))
+        case ["corpora", text, "en-ko" | "ko-en" as pair, out, newest]:
+            print(entries(Path(text), pair, Path(out), float(newest)))
         case _:
             sys.exit(__doc__)

@@ -6,6 +6,7 @@
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh more en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh chosen en-ko|ko-en [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh newest en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh finish en-ko|ko-en RESULTS
 #   reproduce/bundled_models.sh status
 #
@@ -13,17 +14,19 @@
 # trained on a GPU, instead of training. `more` trains a direction that has ended, or the bundled model where there is no
 # such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more. `chosen`
 # does so for CHOSEN steps (1,900) with what both bundled models together choose of their own translations of training
-# text (bundled_chosen.py), into runs/bundled-PAIR-chosen.
+# text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is no
+# such run, for NEWEST steps (1,400) on the same text in which the everyday sentences that were written last are frequent,
+# into runs/bundled-PAIR-newest.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
 # runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
 # src/dragoman/bundled/PAIR.
 set -euo pipefail
-pair=${1:?both, en-ko, ko-en, more, chosen, finish or status}; shift
+pair=${1:?both, en-ko, ko-en, more, chosen, newest, finish or status}; shift
 results= more=
 [ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
-[[ $pair =~ ^(more|chosen)$ ]] && { more=-$pair pair=${1:?en-ko or ko-en}; shift; }
+[[ $pair =~ ^(more|chosen|newest)$ ]] && { more=-$pair pair=${1:?en-ko or ko-en}; shift; }
 [[ $pair =~ ^(both|en-ko|ko-en|status)$ ]] || { echo "$pair: no such model; give en-ko or ko-en" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more
@@ -47,6 +50,7 @@ else
         "project.name=$pair" "project.source=$source" "project.target=$target")
     if [ -n "$more" ]; then
         start=$runs/bundled-$pair/model
+        [ "$more" = -newest ] && start=$runs/bundled-$pair-chosen/model
         if [ ! -d "$start" ]; then
             start=$runs/bundled-$pair-start/base
             # shellcheck disable=SC2086
@@ -62,6 +66,10 @@ else
             corpora=(reproduce/bundled_chosen.py corpora "$text" "$pair" "$chosen") valid=$chosen
             keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4" "train.batch_tokens=4096"
                 "train.validate_every=200")
+            if [ "$more" = -newest ]; then
+                corpora+=(10)
+                keys+=("train.max_steps=${NEWEST:-1400}" "train.learning_rate=3e-4")
+            fi
         fi
     else
         keys+=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.learning_rate=9e-4"

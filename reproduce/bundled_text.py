@@ -1,7 +1,7 @@
 """The text of the bundled models: what each model learns from, and what it is measured on.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
-    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT]
+    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT [NEWEST]]
 
 `write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
 be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
@@ -12,7 +12,7 @@ contains some of them as golden sentences, and of the corpora only this domain m
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
 `corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
-WEIGHT times for `everyday/` if it is there.
+WEIGHT times for `everyday/` if it is there, and NEWEST times for the part of it that was written last.
 Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
 often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
@@ -30,6 +30,8 @@ HERE = Path(__file__).parent
 SIDES = ("en", "ko")
 FIRST = "libreoffice_help"
 EVERYDAY = "everyday"
+# Files of this part of it, from which no model has learned yet, are a domain of their own.
+NEWEST, NEWEST_FILES = "everyday_newest", "l*.tsv"
 # How often each pair of a domain occurs in an epoch; 0: for the test alone.
 OPEN = {FIRST: 0.5, "tldr": 0.0, "webdocs": 0.4, "python_docs": 0.2, "tatoeba": 3.0, "bible": 0.15}
 GENERAL = {
@@ -176,9 +178,10 @@ def own() -> list[Row]:
     """The sentences that were written for the models."""
     found = []
     for path in sorted((HERE / "everyday").glob("*.tsv")):
+        domain = NEWEST if path.match(NEWEST_FILES) else EVERYDAY
         for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n"):
             en, ko = line.split("\t")
-            found.append((EVERYDAY, normalise(en), normalise(ko)))
+            found.append((domain, normalise(en), normalise(ko)))
     return found
 
 
@@ -274,17 +277,18 @@ def write(data: Path, out: Path) -> None:
         print(f"{len(rows):7,} {domain}, {left_out[domain]:,} left out")
 
 
-def corpora(folder: Path, pair: str, everyday: float = OWN) -> str:
+def corpora(folder: Path, pair: str, everyday: float = OWN, newest: float | None = None) -> str:
     """The value of `data.train` for en-ko, ko-en, or both directions as one."""
     directions = ("en-ko", "ko-en") if pair == "both" else (pair,)
-    return f"[{', '.join(entries(folder, direction, everyday) for direction in directions)}]"
+    own_weights = {EVERYDAY: everyday, NEWEST: everyday if newest is None else newest}
+    return f"[{', '.join(entries(folder, direction, own_weights) for direction in directions)}]"
 
 
-def entries(folder: Path, pair: str, everyday: float) -> str:
+def entries(folder: Path, pair: str, own_weights: dict[str, float]) -> str:
     """The corpora of one direction."""
     source, target = pair.split("-")
     found = []
-    for domain, weight in (OPEN | GENERAL | MORE | {EVERYDAY: everyday}).items():
+    for domain, weight in (OPEN | GENERAL | MORE | own_weights).items():
         if weight := INTO.get((domain, target), weight):
             stem = (folder / f"{file_name(domain)}.train").absolute()
             found.append(f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {weight}}}')
@@ -299,5 +303,7 @@ if __name__ == "__main__":
             print(corpora(Path(folder), pair))
         case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight]:
             print(corpora(Path(folder), pair, float(weight)))
+        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight, newest]:
+            print(corpora(Path(folder), pair, float(weight), float(newest)))
         case _:
             sys.exit(__doc__)

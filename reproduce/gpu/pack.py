@@ -23,13 +23,14 @@ from pathlib import Path
 from typing import Self
 
 import jobs
-from bundled_text import DECIDING, EVERYDAY, GENERAL, INTO, MORE, OPEN, OWN, SIDES, file_name
+from bundled_text import DECIDING, EVERYDAY, GENERAL, INTO, MORE, NEWEST, OPEN, OWN, SIDES, file_name
 
 from dragoman.config import TokenizerConfig
 from dragoman.system.files import atomic_folder
 from dragoman.text.tokens.tokenizer import learn
 
-WEIGHTS = {domain: weight for domain, weight in (OPEN | GENERAL | MORE | {EVERYDAY: OWN}).items() if weight}
+OWN_WEIGHTS = {EVERYDAY: OWN, NEWEST: OWN}
+WEIGHTS = {domain: weight for domain, weight in (OPEN | GENERAL | MORE | OWN_WEIGHTS).items() if weight}
 TEACHER, STUDENTS = "teacher", "students"
 # Pairs from which the pieces are learned: more add rare words alone.
 SAMPLE = 200_000
@@ -97,7 +98,7 @@ class PackedText:
         found: dict[float, Pairs] = {}
         for domain, numbers in self.domains.items():
             weight = INTO.get((domain, pair.split("-")[1]), WEIGHTS[domain])
-            if not deciding or domain in {*DECIDING, EVERYDAY}:
+            if not deciding or domain in {*DECIDING, EVERYDAY, NEWEST}:
                 found.setdefault(weight, []).extend((source[number], target[number]) for number in numbers)
         return found
 
