@@ -14,9 +14,9 @@
 # trained on a GPU, instead of training. `more` trains a direction that has ended, or the bundled model where there is no
 # such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more. `chosen`
 # does so for CHOSEN steps (1,900) with what both bundled models together choose of their own translations of training
-# text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is no
-# such run, for NEWEST steps (1,400) on the same text in which the everyday sentences that were written last are frequent,
-# into runs/bundled-PAIR-newest.
+# text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is
+# no such run, for NEWEST steps (1,400) on the same text in which the everyday sentences that were written last are
+# frequent, into runs/bundled-PAIR-newest.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
@@ -64,11 +64,12 @@ else
             chosen=$runs/chosen-$pair
             "$python" reproduce/bundled_chosen.py write "$text" "$pair" "$chosen"
             corpora=(reproduce/bundled_chosen.py corpora "$text" "$pair" "$chosen") valid=$chosen
-            keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4" "train.batch_tokens=4096"
-                "train.validate_every=200")
+            keys+=("train.batch_tokens=4096" "train.validate_every=200")
             if [ "$more" = -newest ]; then
                 corpora+=(10)
                 keys+=("train.max_steps=${NEWEST:-1400}" "train.learning_rate=3e-4")
+            else
+                keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4")
             fi
         fi
     else

@@ -1,7 +1,7 @@
 """The text of the bundled models: what each model learns from, and what it is measured on.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
-    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT [NEWEST]]
+    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT]
 
 `write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
 be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
@@ -12,7 +12,7 @@ contains some of them as golden sentences, and of the corpora only this domain m
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
 `corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
-WEIGHT times for `everyday/` if it is there, and NEWEST times for the part of it that was written last.
+WEIGHT times for `everyday/` if it is there.
 Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
 often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 SIDES = ("en", "ko")
 FIRST = "libreoffice_help"
 EVERYDAY = "everyday"
-# Files of this part of it, from which no model has learned yet, are a domain of their own.
+# Files of the part that was written last, from which no bundled model has learned, are a domain of their own.
 NEWEST, NEWEST_FILES = "everyday_newest", "l*.tsv"
 # How often each pair of a domain occurs in an epoch; 0: for the test alone.
 OPEN = {FIRST: 0.5, "tldr": 0.0, "webdocs": 0.4, "python_docs": 0.2, "tatoeba": 3.0, "bible": 0.15}
@@ -303,7 +303,5 @@ if __name__ == "__main__":
             print(corpora(Path(folder), pair))
         case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight]:
             print(corpora(Path(folder), pair, float(weight)))
-        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight, newest]:
-            print(corpora(Path(folder), pair, float(weight), float(newest)))
         case _:
             sys.exit(__doc__)

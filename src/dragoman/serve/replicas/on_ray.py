@@ -130,6 +130,8 @@ def _deployed(options: ServeOptions, count: int, coordinator: Any) -> Iterator[N
         serve.start(http_options=http, logging_config=quiet)
     except RuntimeError as error:
         serve.shutdown()
+        if "Failed to bind" not in str(error):
+            raise
         raise ConfigError(f"--ray: {_cause(error)} Choose another --port or --host") from None
     deployment: Any = serve.deployment(
         serve.ingress()(RayReplica),
