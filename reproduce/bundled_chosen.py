@@ -7,18 +7,19 @@
 writes into OUT the one with the highest score + REVERSE · score of the source by the model of the other direction +
 REFERENCE · chrF with the translation in TEXT / 100: the best of what the model can say (Kim & Rush 2016,
 "Sequence-Level Knowledge Distillation", section 4, with the model as its own teacher). It goes on where it stopped.
-So it does with the validation text, because a model that learns to say the best that it can is no better at what others
-wrote, and training would keep its first steps.
+So it does with the everyday sentences that were written last, and with the validation text: a model that learns to say
+the best that it can is no better at what others wrote, and training would keep its first steps.
 
-`corpora` prints the value of `data.train`: the sentences of OUT, and the text of `bundled_text.py corpora` as it is,
-with the newest everyday sentences NEWEST times an epoch.
+`corpora` prints the value of `data.train`: the sentences of OUT, and the text of `bundled_text.py corpora` as it is.
+With NEWEST the everyday sentences that were written last occur NEWEST times an epoch, and so does what was chosen of
+them.
 """
 
 import random
 import sys
 from pathlib import Path
 
-from bundled_text import EVERYDAY, corpora
+from bundled_text import EVERYDAY, NEWEST, corpora
 from sacrebleu.metrics import CHRF
 
 from dragoman import Translator
@@ -36,10 +37,10 @@ WEIGHT, EVERYDAY_WEIGHT = 4.0, 4.0
 Row = tuple[str, str, str]  # domain, source, reference
 
 
-def rows_of(text: Path, source: str, target: str) -> list[Row]:
+def rows_of(text: Path, source: str, target: str, lines: dict[str, int]) -> list[Row]:
     """The sentences, in random order, so that any beginning of them is a sample."""
     found: list[Row] = []
-    for domain, most in LINES.items():
+    for domain, most in lines.items():
         sides = [(text / f"{domain}.train.{side}").read_text("utf-8").splitlines() for side in (source, target)]
         pairs = sorted(set(zip(*sides, strict=True)))
         found += [(domain, *pair) for pair in random.Random(36).sample(pairs, min(most, len(pairs)))]
@@ -81,7 +82,9 @@ def write(text: Path, pair: str, out: Path) -> None:
     reverse = Translator.load(f"{target}-{source}", threads=1)
     valid = [(text / f"valid.{side}").read_text("utf-8").splitlines() for side in (source, target)]
     held_out = [("valid", *sides) for sides in zip(*valid, strict=True)]
-    for part, rows in (("valid", held_out), ("chosen.train", rows_of(text, source, target))):
+    chosen_rows = rows_of(text, source, target, LINES)
+    newest = rows_of(text, source, target, {NEWEST: 1_000_000})
+    for part, rows in (("valid", held_out), ("chosen.train", chosen_rows), ("newest.train", newest)):
         write_part(forward, reverse, rows, out, part, pair)
 
 
@@ -101,12 +104,15 @@ def write_part(forward: Translator, reverse: Translator, rows: list[Row], out: P
         print(f"{start + len(batch):,} of {len(rows):,}: {len(lines)} written", flush=True)
 
 
-def entries(text: Path, pair: str, out: Path, newest: float = EVERYDAY_WEIGHT) -> str:
+def entries(text: Path, pair: str, out: Path, newest: float | None = None) -> str:
     """The value of `data.train`."""
     source, target = pair.split("-")
-    stem = (out / "chosen.train").absolute()
-    entry = f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {WEIGHT}}}'
-    return f"[{entry}, {corpora(text, pair, EVERYDAY_WEIGHT, newest)[1:]}"
+    weights = {"chosen": WEIGHT} | ({"newest": newest} if newest else {})
+    found = ""
+    for part, weight in weights.items():
+        stem = (out / f"{part}.train").absolute()
+        found += f'{{source = "{stem}.{source}", target = "{stem}.{target}", weight = {weight}}}, '
+    return f"[{found}{corpora(text, pair, EVERYDAY_WEIGHT, newest or EVERYDAY_WEIGHT)[1:]}"
 
 
 if __name__ == "__main__":

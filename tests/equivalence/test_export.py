@@ -1,6 +1,7 @@
 """Exported = reference: CTranslate2's engine computes and finds what ours does, for every shape a preset has."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import torch
 import parity
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.config.sections.model import MODEL_PRESETS
-from dragoman.decode.hypothesis import FORBIDDEN_IDS
+from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis
+from dragoman.engine import Ids, Query
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError, QualityError
@@ -295,3 +297,33 @@ def test_bleu_of_a_few_sentences_may_vary_more(sentences: int, drop: float, refu
             verify_quantised(*arguments)
     else:
         assert verify_quantised(*arguments).bleu == 30.0 - drop
+
+
+class Parting(FakeEngine):
+    """Translates to 4 5, but source 9 with a beam of `beam` to `other`; at the end of that a token is improbable."""
+
+    def __init__(self, other: tuple[int, ...], beam: int, gap: float) -> None:
+        def answer(query: Query, options: DecodeConfig) -> list[Hypothesis]:
+            tokens = other if query.source == (9,) and options.beam == beam else (4, 5)
+            return [Hypothesis(tokens, -1.0, -1.0)]
+
+        super().__init__(answer)
+        self.gap = gap
+
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        rows = {(4, 5): [-0.1, -2.0, -0.1], (4, 6): [-0.1, -2.0 - self.gap, -5.0], (4,): [-0.1, -2.0 - self.gap]}
+        return [rows[tuple(target)] for target in targets]
+
+
+@pytest.mark.parametrize("other", [(4, 6), (4,)])
+def test_a_greedy_search_may_take_either_of_two_equally_probable_tokens_whatever_follows(
+    other: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "RULES", ())
+    rows = queries([(4, 5)] * 999 + [(9,)])
+    usual = Parting(other, 0, 1e-5)
+    assert verify_float32(usual, Parting(other, 1, 1e-5), SHORT, rows, []).identical == {"beam 1": 999, "beam 4": 1000}
+    with pytest.raises(QualityError, match=r"at beam 1 .* first other token has a log P 0.01 from the reference's"):
+        verify_float32(Parting(other, 0, 0.01), Parting(other, 1, 0.01), SHORT, rows, [])
+    with pytest.raises(QualityError, match="at beam 4 a translation differs whose score is"):
+        verify_float32(usual, Parting(other, 4, 1e-5), SHORT, rows, [])

@@ -13,7 +13,8 @@ from dragoman.errors import QualityError, counted
 from dragoman.exporting.golden import Golden, largest_difference
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 
-# Tolerances: of a token's log P, in nats, and of the scores of two translations that count as equally good.
+# Tolerances: of a token's log P, in nats, and of what counts as equally good: the scores of two translations, or of a
+# greedy search log P of two tokens.
 LOG_PROB, NEAR_TIE = 1e-4, 1e-4
 IDENTICAL = 0.995
 # How far BLEU may fall on ENOUGH sentences. On fewer it varies by itself, as the root of their number: by 1 on twenty.
@@ -93,7 +94,8 @@ def verify_float32(
             )
         far = _farthest(reference, wanted, [queries[n] for n in pairs], [*pairs.values()])
         if far > NEAR_TIE:
-            raise QualityError(f"at beam {beam} a translation differs whose score is {far:.2g} from the reference's")
+            what = "score is" if beam > 1 else "first other token has a log P"
+            raise QualityError(f"at beam {beam} a translation differs whose {what} {far:.2g} from the reference's")
     verify_rules(reference, candidate, golden, marks)
     return Verdict(difference, len(queries), identical)
 
@@ -174,12 +176,21 @@ def _best(
 def _farthest(
     reference: Engine, options: DecodeConfig, queries: Sequence[Query], pairs: Sequence[tuple[Ids, Ids]]
 ) -> float:
-    """The largest difference of the reference's scores between the two translations of a pair."""
-    both = [
-        [
-            sum(log_probs) / length_penalty(len(log_probs), options.length_penalty)
-            for log_probs in reference.score(queries, [pair[side] for pair in pairs])
-        ]
-        for side in (0, 1)
-    ]
-    return max((abs(a - b) for a, b in zip(*both, strict=True)), default=0.0)
+    """How much worse, at most, the reference finds one translation of a pair than the other.
+
+    By their scores; with a beam of 1 by log P of the tokens at which they part: what a greedy search takes there does
+    not depend on what follows, and of two tokens that are equally good one may lead to a much better translation.
+    """
+    both = [reference.score(queries, [pair[side] for pair in pairs]) for side in (0, 1)]
+    if options.beam == 1:
+        parted = [_first_difference(*pair) for pair in pairs]
+        values = [[row[at] for row, at in zip(rows, parted, strict=True)] for rows in both]
+    else:
+        values = [[sum(row) / length_penalty(len(row), options.length_penalty) for row in rows] for rows in both]
+    return max((abs(a - b) for a, b in zip(*values, strict=True)), default=0.0)
+
+
+def _first_difference(ours: Ids, theirs: Ids) -> int:
+    """Where two translations part: at a token, or where the shorter ends."""
+    shorter = min(len(ours), len(theirs))
+    return next((at for at in range(shorter) if ours[at] != theirs[at]), shorter)
