@@ -15,8 +15,8 @@
 # such run, for MORE steps (4,000) in which everyday sentences are more frequent, into runs/bundled-PAIR-more. `chosen`
 # does so for CHOSEN steps (1,900) with what both bundled models together choose of their own translations of training
 # text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is
-# no such run, for NEWEST steps (1,400) on the same text in which the everyday sentences that were written last are
-# frequent, into runs/bundled-PAIR-newest.
+# no such run, for NEWEST steps (3,000) on the same text in which the everyday sentences that were written last, and what
+# the two models choose of their translations, are frequent, into runs/bundled-PAIR-newest.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
@@ -64,12 +64,14 @@ else
             chosen=$runs/chosen-$pair
             "$python" reproduce/bundled_chosen.py write "$text" "$pair" "$chosen"
             corpora=(reproduce/bundled_chosen.py corpora "$text" "$pair" "$chosen") valid=$chosen
-            keys+=("train.batch_tokens=4096" "train.validate_every=200")
+            keys+=("train.batch_tokens=4096")
             if [ "$more" = -newest ]; then
                 corpora+=(10)
-                keys+=("train.max_steps=${NEWEST:-1400}" "train.learning_rate=3e-4")
+                # One validation, at the end: the validation text has none of what is new, and would keep the first steps.
+                steps=${NEWEST:-3000}
+                keys+=("train.max_steps=$steps" "train.learning_rate=3e-4" "train.validate_every=$steps")
             else
-                keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4")
+                keys+=("train.max_steps=${CHOSEN:-1900}" "train.learning_rate=2e-4" "train.validate_every=200")
             fi
         fi
     else
