@@ -299,7 +299,7 @@ def test_bleu_of_a_few_sentences_may_vary_more(sentences: int, drop: float, refu
         assert verify_quantised(*arguments).bleu == 30.0 - drop
 
 
-class Parting(FakeEngine):
+class Differing(FakeEngine):
     """Translates to 4 5, but source 9 with a beam of `beam` to `other`; at the end of that a token is improbable."""
 
     def __init__(self, other: tuple[int, ...], beam: int, gap: float) -> None:
@@ -321,9 +321,12 @@ def test_a_greedy_search_may_take_either_of_two_equally_probable_tokens_whatever
 ) -> None:
     monkeypatch.setattr(verify, "RULES", ())
     rows = queries([(4, 5)] * 999 + [(9,)])
-    usual = Parting(other, 0, 1e-5)
-    assert verify_float32(usual, Parting(other, 1, 1e-5), SHORT, rows, []).identical == {"beam 1": 999, "beam 4": 1000}
+    usual = Differing(other, 0, 1e-5)
+    assert verify_float32(usual, Differing(other, 1, 1e-5), SHORT, rows, []).identical == {
+        "beam 1": 999,
+        "beam 4": 1000,
+    }
     with pytest.raises(QualityError, match=r"at beam 1 .* first other token has a log P 0.01 from the reference's"):
-        verify_float32(Parting(other, 0, 0.01), Parting(other, 1, 0.01), SHORT, rows, [])
+        verify_float32(Differing(other, 0, 0.01), Differing(other, 1, 0.01), SHORT, rows, [])
     with pytest.raises(QualityError, match="at beam 4 a translation differs whose score is"):
-        verify_float32(usual, Parting(other, 4, 1e-5), SHORT, rows, [])
+        verify_float32(usual, Differing(other, 4, 1e-5), SHORT, rows, [])

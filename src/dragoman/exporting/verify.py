@@ -178,19 +178,19 @@ def _farthest(
 ) -> float:
     """How much worse, at most, the reference finds one translation of a pair than the other.
 
-    By their scores; with a beam of 1 by log P of the tokens at which they part: what a greedy search takes there does
+    By their scores; with a beam of 1 by log P of the first tokens that differ: what a greedy search takes there does
     not depend on what follows, and of two tokens that are equally good one may lead to a much better translation.
     """
     both = [reference.score(queries, [pair[side] for pair in pairs]) for side in (0, 1)]
     if options.beam == 1:
-        parted = [_first_difference(*pair) for pair in pairs]
-        values = [[row[at] for row, at in zip(rows, parted, strict=True)] for rows in both]
+        first = [_first_difference(*pair) for pair in pairs]
+        values = [[row[at] for row, at in zip(rows, first, strict=True)] for rows in both]
     else:
         values = [[sum(row) / length_penalty(len(row), options.length_penalty) for row in rows] for rows in both]
     return max((abs(a - b) for a, b in zip(*values, strict=True)), default=0.0)
 
 
 def _first_difference(ours: Ids, theirs: Ids) -> int:
-    """Where two translations part: at a token, or where the shorter ends."""
+    """Where two translations first differ: at a token, or where the shorter ends."""
     shorter = min(len(ours), len(theirs))
     return next((at for at in range(shorter) if ours[at] != theirs[at]), shorter)
