@@ -20,6 +20,7 @@ import torch
 
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.config.file import dump_config, load_config
+from dragoman.errors import DragomanError
 from dragoman.system.files import write_text_atomically
 from dragoman.training.report.reports import Outcome
 from dragoman.training.update.threads import prepare_process
@@ -41,8 +42,11 @@ et al. 2022); step, loss and time are of that training.
 def write_mean(start: Bundle, run: Path, text: Path, out: Path, share: float) -> None:
     """Write OUT/model."""
     trained = open_bundle(run / "model")
-    if start.tokenizer.sha256 != trained.tokenizer.sha256:
-        sys.exit(f"{start.folder}: its tokenizer is not that of {trained.folder}; give the model that it started from")
+    alike = start.manifest["languages"] == trained.manifest["languages"]
+    if not alike or start.tokenizer.sha256 != trained.tokenizer.sha256:
+        sys.exit(
+            f"{start.folder}: its languages or its tokenizer are not those of {trained.folder}; give the model that it started from"
+        )
     before, after = start.load_model().eval(), trained.load_model().eval()
     others = dict(before.named_parameters())
     with torch.no_grad():
@@ -77,7 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--share", type=float, default=0.65)
     given = parser.parse_args(arguments)
-    write_mean(open_bundle(given.start), given.run, given.text.absolute(), given.out.absolute(), given.share)
+    if not 0 <= given.share <= 1:
+        parser.error(f"--share {given.share:g}: give a number from 0 to 1")
+    try:
+        write_mean(open_bundle(given.start), given.run, given.text.absolute(), given.out.absolute(), given.share)
+    except DragomanError as error:
+        sys.exit(str(error))
     print(json.dumps({"model": str(given.out / "model"), "share": given.share}))
 
 
