@@ -44,9 +44,7 @@ def write_mean(start: Bundle, run: Path, text: Path, out: Path, share: float) ->
     trained = open_bundle(run / "model")
     alike = start.manifest["languages"] == trained.manifest["languages"]
     if not alike or start.tokenizer.sha256 != trained.tokenizer.sha256:
-        sys.exit(
-            f"{start.folder}: its languages or its tokenizer are not those of {trained.folder}; give the model that it started from"
-        )
+        sys.exit(f"{start.folder}: not of the languages and tokenizer of {trained.folder}; give its start")
     before, after = start.load_model().eval(), trained.load_model().eval()
     others = dict(before.named_parameters())
     with torch.no_grad():
