@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 SIDES = ("en", "ko")
 FIRST = "libreoffice_help"
 EVERYDAY = "everyday"
-# Files of the part that was written last, from which no bundled model has learned, are a domain of their own.
+# Files of the parts that were written last are a domain of their own, so that a training can weight them.
 NEWEST, NEWEST_FILES = "everyday_newest", "[lm]*.tsv"
 # How often each pair of a domain occurs in an epoch; 0: for the test alone.
 OPEN = {FIRST: 0.5, "tldr": 0.0, "webdocs": 0.4, "python_docs": 0.2, "tatoeba": 3.0, "bible": 0.15}
