@@ -12,13 +12,13 @@
 sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dragoman/bundled`. What a reader thought
 of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
-`score` prints the same scores of any model, for before and after. `everyday` prints the two hundred sentences of a
+`score` prints the same scores of any model, for before and after. `everyday` prints the three hundred sentences of a
 model, to be judged: kind, source, translation, separated by tabs. Both translate with a REVERSE model, if it is given.
 Once the translations of both models together are in `everyday_judged.tsv`, `judged` lets the bundled model learn from
 them how sure it is and what it calls doubtful. `choice` counts for how many validation and test sentences the wrong
 bundled model is chosen. `status` says how far the runs in RUNS are. `speed` compares sentences/s with the bundled
-models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code, one thread, the two hundred sentences,
-in turn within every round. The last line of all but `everyday` is one JSON object.
+models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code, one thread, the three hundred
+sentences, in turn within every round. The last line of all but `everyday` is one JSON object.
 """
 
 import json
@@ -50,7 +50,7 @@ NEWS = 500
 # Rounds in which the models before and now take turns.
 ROUNDS = 7
 Scores = dict[str, dict[str, float | int]]
-HUNDREDS = ("everyday_sentences", "everyday_sentences_hard")
+HUNDREDS = ("everyday_sentences", "everyday_sentences_hard", "everyday_sentences_fresh")
 Everyday = list[tuple[str, str, str]]
 """Kind, source and reference of a hundred sentences."""
 
@@ -103,7 +103,7 @@ def show(scores: Scores) -> None:
 
 
 def measure(translator: Translator, data: Path, folder: Path, source: str, target: str) -> tuple[Scores, list[str]]:
-    """BLEU and chrF of the test set, of each domain, of korean_news and of both hundreds; the two signatures."""
+    """BLEU and chrF of the test set, of each domain, of korean_news and of the hundreds; the two signatures."""
     sources, references, domains = (
         (folder / f"test.{kind}").read_text(encoding="utf-8").splitlines() for kind in (source, target, "domain")
     )

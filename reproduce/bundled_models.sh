@@ -7,6 +7,7 @@
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh more en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh chosen en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh newest en-ko|ko-en [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh everyday en-ko|ko-en [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh finish en-ko|ko-en RESULTS
 #   reproduce/bundled_models.sh status
 #
@@ -16,17 +17,19 @@
 # does so for CHOSEN steps (1,900) with what both bundled models together choose of their own translations of training
 # text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is
 # no such run, for NEWEST steps (3,000) on the same text in which the everyday sentences that were written last, and what
-# the two models choose of their translations, are frequent, into runs/bundled-PAIR-newest.
+# the two models choose of their translations, are frequent, into runs/bundled-PAIR-newest. `everyday` trains that, or the
+# bundled one, for LONG steps (6,000) at a high learning rate on what people wrote alone, everyday sentences eight and four
+# times an epoch, into runs/bundled-PAIR-everyday.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
 # runs/bundled-NAME and continue when the same command is given again. A finished direction replaces
 # src/dragoman/bundled/PAIR.
 set -euo pipefail
-pair=${1:?both, en-ko, ko-en, more, chosen, newest, finish or status}; shift
+pair=${1:?both, en-ko, ko-en, more, chosen, newest, everyday, finish or status}; shift
 results= more=
 [ "$pair" = finish ] && { pair=${1:?en-ko or ko-en} results=$(realpath "${2:?the folder of the results}"); shift 2; }
-[[ $pair =~ ^(more|chosen|newest)$ ]] && { more=-$pair pair=${1:?en-ko or ko-en}; shift; }
+[[ $pair =~ ^(more|chosen|newest|everyday)$ ]] && { more=-$pair pair=${1:?en-ko or ko-en}; shift; }
 [[ $pair =~ ^(both|en-ko|ko-en|status)$ ]] || { echo "$pair: no such model; give en-ko or ko-en" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair$more
@@ -51,6 +54,7 @@ else
     if [ -n "$more" ]; then
         start=$runs/bundled-$pair/model
         [ "$more" = -newest ] && start=$runs/bundled-$pair-chosen/model
+        [ "$more" = -everyday ] && start=$runs/bundled-$pair-newest/model
         if [ ! -d "$start" ]; then
             start=$runs/bundled-$pair-start/base
             # shellcheck disable=SC2086
@@ -60,6 +64,10 @@ else
         if [ "$more" = -more ]; then
             corpora+=(6)
             keys+=("train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4" "train.validate_every=1000")
+        elif [ "$more" = -everyday ]; then
+            corpora+=(4 8)
+            keys+=("train.max_steps=${LONG:-6000}" "train.learning_rate=1.2e-3" "train.warmup=300" "train.batch_tokens=4096"
+                "train.validate_every=1500" "model.dropout=0.05")
         else
             chosen=$runs/chosen-$pair
             "$python" reproduce/bundled_chosen.py write "$text" "$pair" "$chosen"

@@ -1,18 +1,18 @@
 """The text of the bundled models: what each model learns from, and what it is measured on.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
-    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT]
+    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT [NEWEST]]
 
 `write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
 be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
 domain of each test pair. A training pair is left out if either side is also a side of a validation or test pair, of
-`korean_news`, or of the two hundred everyday sentences, or if its English has most of its three-word sequences in
+`korean_news`, or of the three hundred everyday sentences, or if its English has most of its three-word sequences in
 common with one of theirs. The first validation pairs are from `libreoffice_help`: a bundle
 contains some of them as golden sentences, and of the corpora only this domain may be copied. `tldr` is written for the
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
 `corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
-WEIGHT times for `everyday/` if it is there.
+WEIGHT times for `everyday/` if it is there, NEWEST times for the parts of it that were written last.
 Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
 often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
@@ -31,7 +31,7 @@ SIDES = ("en", "ko")
 FIRST = "libreoffice_help"
 EVERYDAY = "everyday"
 # Files of the parts that were written last are a domain of their own, so that a training can weight them.
-NEWEST, NEWEST_FILES = "everyday_newest", "[lm]*.tsv"
+NEWEST, NEWEST_FILES = "everyday_newest", "[l-o]*.tsv"
 # How often each pair of a domain occurs in an epoch; 0: for the test alone.
 OPEN = {FIRST: 0.5, "tldr": 0.0, "webdocs": 0.4, "python_docs": 0.2, "tatoeba": 3.0, "bible": 0.15}
 GENERAL = {
@@ -301,7 +301,7 @@ if __name__ == "__main__":
             write(Path(os.environ["DRAGOMAN_DATA"]), Path(out))
         case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair]:
             print(corpora(Path(folder), pair))
-        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, weight]:
-            print(corpora(Path(folder), pair, float(weight)))
+        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, *weights] if 1 <= len(weights) <= 2:
+            print(corpora(Path(folder), pair, *map(float, weights)))
         case _:
             sys.exit(__doc__)
