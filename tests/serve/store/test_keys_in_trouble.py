@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone, ServiceState
-from dragoman.serve.store.keys import KeyStore
+from dragoman.serve.store.keys import METADATA, KeyStore
 from dragoman.serve.work.service import Service
 from live_server import live
 from postgresql_server import postgresql
@@ -86,6 +87,28 @@ def test_services_that_start_and_count_at_once_lose_nothing(where, tmp_path):
         assert [store.used(key) for key in ("one", "two")] == [4 * 3_000_000_000, 4]
     for state in states:
         state.close()
+
+
+def test_services_that_create_the_tables_at_once_all_find_them(where, tmp_path):
+    """Two processes can both see that there is no table: fifty beginnings of eight."""
+    states = [ServiceState(tmp_path / "state", where) for _ in range(8)]
+    start = threading.Barrier(len(states))
+
+    def create(state: ServiceState) -> None:
+        start.wait()
+        state.database.create(METADATA)
+
+    try:
+        for _ in range(50):
+            with states[0].database.begin() as connection:
+                METADATA.drop_all(connection)
+            start.reset()
+            with ThreadPoolExecutor(len(states)) as pool:
+                made = [pool.submit(create, state) for state in states]
+            assert [task.exception() for task in made] == [None] * len(states)
+    finally:
+        for state in states:
+            state.close()
 
 
 def test_a_key_with_all_limits_is_stored_as_it_was_made(where, tmp_path):

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -33,6 +33,8 @@ BUSY = 5000
 CONNECT = ANSWER = 5
 # Seconds for which a server that has not answered in time is asked nothing; then one transaction tries again.
 REST = 2
+# The advisory lock of PostgreSQL under which tables are created, one process after another.
+CREATING = int.from_bytes(b"dragoman", "big")
 
 
 class DatabaseGone(DragomanError):
@@ -80,13 +82,9 @@ class Database:
 
     def create(self, metadata: MetaData) -> None:
         """Create the tables that do not exist; other processes may do so at the same time."""
-        try:
-            self._create(metadata)
-        except IntegrityError:  # in PostgreSQL two processes can both see that there is none
-            self._create(metadata)
-
-    def _create(self, metadata: MetaData) -> None:
         with self.begin() as connection:
+            if self.is_server:  # in PostgreSQL two processes can both see that there is none
+                connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
             for table in metadata.sorted_tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
