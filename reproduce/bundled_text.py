@@ -299,9 +299,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["write", out]:
             write(Path(os.environ["DRAGOMAN_DATA"]), Path(out))
-        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair]:
-            print(corpora(Path(folder), pair))
-        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, *weights] if 1 <= len(weights) <= 2:
+        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, *weights] if len(weights) <= 2:
             print(corpora(Path(folder), pair, *map(float, weights)))
         case _:
             sys.exit(__doc__)
