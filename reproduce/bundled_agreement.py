@@ -8,10 +8,10 @@
 number of a pair and how far the two bundled models are from agreeing on it (`dragoman.workflows.data.agreement`), in
 random order, so that the first rows are a sample. It goes on where it stopped; `--most` ends each domain after so many.
 
-`write` copies TEXT to OUT, the training text without the pairs above their limit, and without those of which a side has
-another number or negation than the other (decision 0062); `everyday` keeps them, as people wrote and read it. It prints
-what each domain lost; the last line is JSON. What was not scored stays. `bundled_text.py corpora OUT` then weighs the
-domains as before.
+`write` copies TEXT to OUT, the training text without the pairs above their limit, and without those of which a side
+has another number or negation than the other (decision 0062); `everyday` keeps them, as it was written and read for
+this. It prints what each domain lost; the last line is JSON. What was not scored stays. `bundled_text.py corpora OUT`
+then weighs the domains as before.
 
 `show` prints the pairs just below and just above LIMIT, to be read.
 """

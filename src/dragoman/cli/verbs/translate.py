@@ -109,7 +109,7 @@ class TranslateOptions:
         int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning other than `doubtful`.")
+        bool, typer.Option("--strict", help="Exit code 6 on a warning other than `doubtful` and `segmented`.")
     ] = False
     ray: Annotated[
         bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
