@@ -33,7 +33,7 @@ prints, and another test finds the same code in Korean. In full: {good}; briefly
 
 [English](../../learn/concepts.md) · [차례](index.md)
 
-논문을 다루는 튜토리얼들이 가르치는 개념 {count}개와, 이 강의에서 그 개념을 다루는 곳입니다.
+논문을 다루는 튜토리얼이 가르치는 개념 {count}개와, 이 강의에서 그 개념을 다루는 곳입니다.
 *코드*는 그곳에 있는 코드의 수이고, 모두 `tests/test_learn.py`의 `test_a_page_prints_what_it_shows`가
 실행해 출력을 비교합니다. 충분히 다룬 개념이 {good}개, 짧게 다룬 개념이 {thin}개, 빠진 개념은 없습니다.
 이 글은 `python docs/concepts.py`가 `docs/concepts.toml`에서 만듭니다.

@@ -29,7 +29,7 @@ KOREAN_HEAD = """\
 
 [English](../configuration.md)
 
-실행 하나의 설정에 쓰는 모든 키입니다. 설정은 `dragoman init`이 쓰는 것과 같은 TOML 파일입니다. 명령줄에서
+실행 하나의 설정에 쓰는 모든 키입니다. 설정은 `dragoman init`이 만드는 것과 같은 TOML 파일입니다. 명령줄에서
 `dragoman train run.toml train.max_steps=1000`처럼 어느 키든 바꿀 수 있고, `[decode]`의 키는 번역할 때도 `-O beam=8`처럼
 바꿀 수 있습니다. 상대 경로는 설정 파일이 있는 폴더에서 시작합니다. 모르는 키는 오류입니다. `dragoman config KEY`는
 같은 내용을 영어로 보여 줍니다.
@@ -43,6 +43,7 @@ WORDS = [
     (r" to (\d[\d.,]*\b)", r" \1 이하"),
     (r" below (\d[\d.,]*\b)", r" \1 미만"),
     (r"list of corpora", "말뭉치 목록"),
+    (r"list of path", "경로 목록"),
     (r"list of text", "문자열 목록"),
     (r"list of pairs", "언어 쌍 목록"),
     (r"corpus", "말뭉치"),

@@ -111,7 +111,7 @@ class TrainConfig(Section):
     """Peak learning rate; d_model^-0.5 · warmup^-0.5 as in Eq. (3) unless set."""
     warmup: Positive | Literal["auto"] = 4000
     """Steps of linear warm-up, Eq. (3). `auto`: a tenth of `max_steps`, from 400 to 4,000, at most a quarter; with
-    `start_from` a tenth, at most 400. Where `max_minutes` ends the run before, of the steps that fit into them."""
+    `start_from` a tenth, at most 400. If `max_minutes` ends the run earlier, a share of the steps until then."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
     """Learning rate after the warm-up. `inverse_sqrt`: Eq. (3). `linear`: decreases linearly to zero at `max_steps` or
     at `max_minutes`, whichever comes first; neither may change when such a run is resumed."""
