@@ -179,10 +179,12 @@ def test_a_filler_is_recognised() -> None:
 
 
 def test_a_name_is_the_noun_of_its_value() -> None:
-    """Of parameters, those of lambdas too, fields, classes and modules."""
+    """Of variables, parameters, those of lambdas too, fields, classes and modules."""
     odd = {(name, "module") for name, path in MODULES.items() if is_filler(path.stem)}
     for name, tree in trees().items():
         odd |= {(name, node.arg) for node in nodes(tree, ast.arg) if is_filler(node.arg)}
+        stored = (node.id for node in nodes(tree, ast.Name) if isinstance(node.ctx, ast.Store))
+        odd |= {(name, variable) for variable in stored if is_filler(variable)}
         for node in nodes(tree, ast.ClassDef):
             odd |= {(name, node.name)} if is_filler(node.name) else set()
             fields = [ast.unparse(item.target) for item in node.body if isinstance(item, ast.AnnAssign)]

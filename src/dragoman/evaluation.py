@@ -137,7 +137,9 @@ def compare(
         )
         for index, name in enumerate(systems)
     }
-    signatures = {metric: (one, randomisation_signatures[metric]) for metric, one in bootstrap_signatures.items()}
+    signatures = {
+        metric: (signature, randomisation_signatures[metric]) for metric, signature in bootstrap_signatures.items()
+    }
     return Comparison(scores, signatures)
 
 

@@ -122,8 +122,8 @@ def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden],
             for query, hypotheses in zip(queries, candidate.translate(queries, wanted), strict=True):
                 if not all(_obeys(query, hypothesis.tokens, wanted) for hypothesis in hypotheses):
                     raise QualityError(f"under {named} the translation of a golden sentence does not obey")
-                own = reference.score([query] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses])
-                pairs = zip(hypotheses, own, strict=True)
+                log_probs = reference.score([query] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses])
+                pairs = zip(hypotheses, log_probs, strict=True)
                 # With a shortlist log P is over the list.
                 if not wanted.shortlist and any(abs(h.log_prob - sum(row)) > LOG_PROB * len(row) for h, row in pairs):
                     raise QualityError(f"under {named} log P is not the model's own")

@@ -39,7 +39,7 @@ NEIGHBOURS = (-2, -1, 1, 2)
 # Warn from this share of unknown pieces in the sources.
 UNKNOWN = 0.1
 # Random ids whose pieces are decoded and encoded again, and the share that must keep their text.
-PIECES, KEPT = 1000, 0.95
+PIECES, LEAST_UNCHANGED = 1000, 0.95
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _check_side(tokenizer: Tokenizer, side: Side, where: str) -> None:
     texts = tokenizer.decode([[token] for token in plain], side)
     again = tokenizer.decode(tokenizer.encode(texts, side), side)
     changed = [(text, other) for text, other in zip(texts, again, strict=True) if text.split() != other.split()]
-    if len(changed) > (1 - KEPT) * len(plain):
+    if len(changed) > (1 - LEAST_UNCHANGED) * len(plain):
         text, other = changed[0]
         raise ModelError(
             f"{where}: {len(changed):,} of {counted(len(plain), f'{side} piece')} change when they are encoded again "

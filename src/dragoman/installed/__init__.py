@@ -88,8 +88,8 @@ def resolve_model(model: Path | str) -> Path:
     if os.path.lexists(folder) or not folder.name:
         plain = folder.is_dir() and not os.path.lexists(folder / "bundle.json")
         return installed if installed and plain else folder
-    if found := installed or bundled_folder(folder.name):
-        return found
+    if model_folder := installed or bundled_folder(folder.name):
+        return model_folder
     if close := get_close_matches(folder.name, [*installed_names(), *bundled_names()], 1, 0.75):
         raise ModelError(f"{model}: no such model folder; did you mean {close[0]}?")
     return folder

@@ -42,9 +42,9 @@ def installed_base(folder: Path) -> Path | None:
             return None
         expected = manifest["base"]["sha256"]
         for name in installed_names():
-            found = installed_folder(name)
-            if found and _weights_sha256(found) == expected:
-                return found
+            candidate = installed_folder(name)
+            if candidate and _weights_sha256(candidate) == expected:
+                return candidate
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # opening the bundle reports what is wrong with it
     return None

@@ -38,7 +38,7 @@ create virtual table trigrams using fts5(key, content='', tokenize='trigram', de
 FREQUENCY = "create virtual table temp.frequency using fts5vocab('main', 'trigrams', 'row')"
 # Trigrams of a text whose frequency is looked up; the rarest of them, by which candidates are found, at most and at
 # least; the units that these may have in common before it is enough; and the candidates whose similarity is counted.
-LOOKED_UP, ASKED, LEAST_ASKED, POSTINGS, CANDIDATES = 64, 16, 4, 10_000, 200
+LOOKED_UP, MOST_TRIGRAMS, LEAST_TRIGRAMS, POSTINGS, CANDIDATES = 64, 16, 4, 10_000, 200
 # Units with other numbers that are tried, the newest ones: a memory may have "Page 1" to "Page 100000".
 ADAPTED = 50
 # New units after which the index is put in order.
@@ -188,8 +188,8 @@ class Memory:
         with explained(self.path), self._lock:
             query = "select doc, term from frequency where term = ?"
             counts = sorted(row for trigram in looked_up for row in self._database.execute(query, (trigram,)))
-            for number, (count, trigram) in enumerate(counts[:ASKED]):
-                if number >= LEAST_ASKED and shared.total() + count > POSTINGS:
+            for number, (count, trigram) in enumerate(counts[:MOST_TRIGRAMS]):
+                if number >= LEAST_TRIGRAMS and shared.total() + count > POSTINGS:
                     break
                 quoted = '"' + trigram.replace('"', '""') + '"'
                 rows = self._database.execute("select rowid from trigrams where trigrams match ?", (quoted,))

@@ -170,7 +170,7 @@ def _type(field: Mapping[str, Any], schema: Mapping[str, Any], depth: int = 0) -
     """The type of a field in a few words."""
     field = _resolved(field, schema)
     if "anyOf" in field or "oneOf" in field:
-        kinds = [_type(one, schema, depth) for one in (*field.get("anyOf", ()), *field.get("oneOf", ()))]
+        kinds = [_type(choice, schema, depth) for choice in (*field.get("anyOf", ()), *field.get("oneOf", ()))]
         return " or ".join(dict.fromkeys(kinds))
     if "enum" in field or "const" in field:
         return ", ".join(map(str, field.get("enum", [field.get("const")])))
@@ -187,8 +187,8 @@ def _resolved(field: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[st
     if "$ref" not in field:
         return field
     name = str(field["$ref"]).rpartition("/")[2]
-    found: Mapping[str, Any] = schema.get("components", {}).get("schemas", {}).get(name, {})
-    return found
+    component: Mapping[str, Any] = schema.get("components", {}).get("schemas", {}).get(name, {})
+    return component
 
 
 def _prose(text: str) -> str:

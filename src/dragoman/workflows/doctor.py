@@ -116,8 +116,8 @@ def _packages() -> Iterator[MachineFinding]:
     missing = [name for name in base if _version(name) is None]
     if missing:
         yield MachineFinding("base", f"missing: {', '.join(missing)}", "fault", f"pip install {' '.join(missing)}")
-    found = sorted((name for name in base if name not in missing), key=lambda name: (name not in LEADING, name))
-    yield MachineFinding("base", ", ".join(f"{name} {_version(name)}" for name in found))
+    installed = sorted((name for name in base if name not in missing), key=lambda name: (name not in LEADING, name))
+    yield MachineFinding("base", ", ".join(f"{name} {_version(name)}" for name in installed))
     for extra, names in extras.items():
         if lacking := [name for name in names if _version(name) is None]:
             yield MachineFinding(
@@ -130,11 +130,19 @@ def _packages() -> Iterator[MachineFinding]:
 def _requirements(needed: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Names of the base packages that this Python needs, and those of each extra for users."""
     requirements = [Requirement(text) for text in needed]
-    base = [one.name for one in requirements if one.marker is None or one.marker.evaluate({"extra": ""})]
+    base = [
+        requirement.name
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    ]
     extras: dict[str, list[str]] = {}
     for extra in metadata("dragoman").get_all("Provides-Extra") or ():
         if extra not in ("dev", "docs"):
-            markers = ((one.name, one.marker) for one in requirements if one.marker and one.name not in base)
+            markers = (
+                (requirement.name, requirement.marker)
+                for requirement in requirements
+                if requirement.marker and requirement.name not in base
+            )
             if names := [name for name, marker in markers if marker.evaluate({"extra": extra})]:
                 extras[extra] = names
     return base, extras

@@ -100,8 +100,8 @@ class Confidence:
         """The probability that the translation is accepted; with `samples`, their agreement counts too."""
         fitted = self.sampled if samples else self.plain
         assert fitted is not None
-        found = fitted.model.probability(features(translation, self.usual_ratio, samples))
-        return min(found, self.flagged_limit) if is_flagged(translation) else found
+        probability = fitted.model.probability(features(translation, self.usual_ratio, samples))
+        return min(probability, self.flagged_limit) if is_flagged(translation) else probability
 
     def text(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=2) + "\n"

@@ -135,11 +135,11 @@ def _ranged(before: Amount, amount: Amount, text: str) -> tuple[Amount, Amount]:
 def with_large_numbers(amounts: list[Amount], text: str) -> list[Amount]:
     """The amounts of a text, and its large numbers that are all in words, in order."""
     large = [Amount(begin, end, value, True, begin, end) for begin, end, value in large_numbers(text)]
-    found: list[Amount] = []
+    merged_amounts: list[Amount] = []
     for amount in sorted([*amounts, *large], key=lambda amount: (amount.first, amount.last)):
-        if not found or found[-1].last <= amount.first:
-            found.append(amount)
-    return found
+        if not merged_amounts or merged_amounts[-1].last <= amount.first:
+            merged_amounts.append(amount)
+    return merged_amounts
 
 
 def _multiplied(

@@ -243,7 +243,7 @@ def _is_between_words(side: UnitText, gap: int) -> bool:
 
 def _is_last_apart(placed: Sequence[PlacedCode], index: int) -> bool:
     """Whether a code between two spaces is the last one at its position."""
-    one, following = placed[index], placed[index + 1 : index + 2]
-    if one.prefers != "apart":
+    code, following = placed[index], placed[index + 1 : index + 2]
+    if code.prefers != "apart":
         return False
-    return not following or following[0].prefers != "apart" or following[0].gap != one.gap
+    return not following or following[0].prefers != "apart" or following[0].gap != code.gap

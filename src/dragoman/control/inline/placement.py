@@ -155,7 +155,7 @@ class Placement:
     def _gap_scores(self, point: Point, begin: int, end: int) -> Weights:
         """How well each gap from `begin` to `end` separates what the gap of the source separates."""
         number = point.gap
-        block = next(one for one in self.blocks if number <= one.source_end and one.source_end > one.source)
+        block = next(block for block in self.blocks if number <= block.source_end and block.source_end > block.source)
         gaps = np.arange(begin, end + 1)
         if number == block.source_end:  # between two lines or sentences
             return -np.abs(gaps - block.target_end).astype(float)

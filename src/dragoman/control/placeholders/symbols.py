@@ -40,7 +40,9 @@ def restore_translation(translation: Translation, line: str, table: Table, symbo
     def known(text: str) -> str:
         return normalise(drop_unknown(text, table, symbols.names))
 
-    candidates = tuple(replace(one, text=restore(known(one.text), table)) for one in translation.candidates)
+    candidates = tuple(
+        replace(candidate, text=restore(known(candidate.text), table)) for candidate in translation.candidates
+    )
     return replace(
         translation,
         source=line,
@@ -63,12 +65,12 @@ def _moved(translation: Translation, target: str, table: Table) -> tuple[Link, .
 
 def _position_in(masked: str, table: Table) -> Callable[[int], int]:
     """Where a position of a masked text is in the restored one; one inside of a symbol is where that begins."""
-    found = [one for one in find_symbols(masked) if one[0] in table]
-    surplus = [0, *accumulate(len(table[name]) - len(name) for name, _, _ in found)]
+    symbols = [symbol for symbol in find_symbols(masked) if symbol[0] in table]
+    surplus = [0, *accumulate(len(table[name]) - len(name) for name, _, _ in symbols)]
 
     def position(at: int) -> int:
-        passed = sum(end <= at for _, _, end in found)
-        inside = next((begin for _, begin, end in found if begin < at < end), at)
+        passed = sum(end <= at for _, _, end in symbols)
+        inside = next((begin for _, begin, end in symbols if begin < at < end), at)
         return inside + surplus[passed]
 
     return position

@@ -27,15 +27,15 @@ CANDIDATES, WITHIN = 6, 0.4
 
 def reverse_marks(pairs: Pairs, reverse: Pairs) -> dict[Marks, Marks]:
     """The language tokens of the opposite of each pair that the `reverse` model has. Raises ConfigError for none."""
-    found = {
+    marks = {
         pair.marks: other.marks
         for pair in pairs.pairs
         for other in reversed(reverse.pairs)  # of several the first remains
         if pair.target and other.target and _languages(pair) == _languages(other)[::-1]
     }
-    if not found:
+    if not marks:
         raise ConfigError(f"reverse: {reverse.names} is given for {pairs.names}; give a model of the other direction")
-    return found
+    return marks
 
 
 def plain_engine(engine: Engine) -> Engine:
@@ -124,11 +124,11 @@ class ReverseEngine:
         sources = self.tokenizer.decode([query.source for query in queries], "source")
         expected = self.reverse_tokenizer.encode(sources, "target")
         read = in_groups(self._read, [[hypothesis.tokens for hypothesis in beam] for beam in beams])
-        asked = [
+        groups = [
             [(Query(ids, (), self.marks[query.marks]), target) for ids in rows if len(rows) > 1]
             for query, target, rows in zip(queries, expected, read, strict=True)
         ]
-        scores = in_groups(lambda pairs: self._scores(pairs, options), asked)
+        scores = in_groups(lambda pairs: self._scores(pairs, options), groups)
         return [row or [0.0] * len(beam) for row, beam in zip(scores, beams, strict=True)]
 
     def _read(self, targets: Sequence[Ids]) -> list[Ids]:

@@ -15,7 +15,7 @@ from dragoman.documents.xml.strings import XmlStrings, document_of, write_string
 from dragoman.errors import DataError
 
 # Their strings say what a rule is, not what people read.
-_KEPT = ("NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey")
+_UNTRANSLATED_KEYS = ("NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey")
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -34,7 +34,7 @@ def _strings(text: str, element: Element, path: str = "") -> Iterator[tuple[Elem
             key = plain_text(text, child)
         elif child.name == "dict":
             yield from _strings(text, child, f"{path}/{key}" if path else key)
-        elif child.name == "string" and key not in _KEPT:
+        elif child.name == "string" and key not in _UNTRANSLATED_KEYS:
             yield child, f"{path}/{key}" if path else key, ""
 
 

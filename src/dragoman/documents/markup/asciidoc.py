@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _VERBATIM = re.compile(r"(?:/{4,}|-{4,}|\.{4,}|\+{4,}|`{3,}\w*)\s*$")
 _BORDER = re.compile(r"(?:={4,}|\*{4,}|_{4,}|--|[|,:!]={3,}|'{3,}|<{3,}|-{3}|\*{3})\s*$")
 # Comments, attributes, conditions and includes, block macros, attributes of a block, an anchor, a continuation.
-_KEPT = re.compile(r"//|:!?[\w-]+!?:|\w+::\S*\[.*\]\s*$|\[.*\]\s*$|\+\s*$|'''")
+_UNTRANSLATED_LINE = re.compile(r"//|:!?[\w-]+!?:|\w+::\S*\[.*\]\s*$|\[.*\]\s*$|\+\s*$|'''")
 _STAYS = re.compile(
     r"\[(?:source|listing|literal|stem|latexmath|asciimath|pass|verse|%?autowidth)\b|\[,"
     r'|\[[^\]]*\bformat\s*=\s*"?(?:csv|tsv|dsv)\b'
@@ -96,7 +96,7 @@ def _blocks(content: str) -> Iterator[AsciiDocBlock]:
             table, stays = table and not until, False
         elif not text or header:  # in the header are authors and versions
             stays = False
-        elif _KEPT.match(text):
+        elif _UNTRANSLATED_LINE.match(text):
             stays = stays or _STAYS.match(text) is not None
         elif table and _CELL.search(text):
             yield from _cells(content, at, at + len(text))

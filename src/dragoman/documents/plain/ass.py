@@ -61,8 +61,8 @@ def _cues(path: Path | str, content: str) -> list[Cue]:
     for event in events:
         text = content[event.begin : event.end]
         items = list(_items(content, event))
-        found = () if _KARAOKE.search(text) else tuple(pieces(items, content))
-        cues.append(Cue(event.start, event.stop, text.count(r"\N") + 1, found, text))
+        cue_pieces = () if _KARAOKE.search(text) else tuple(pieces(items, content))
+        cues.append(Cue(event.start, event.stop, text.count(r"\N") + 1, cue_pieces, text))
     return cues
 
 

@@ -207,7 +207,7 @@ def power_at(text: str, at: int) -> Power | None:
 
 def large_numbers(text: str) -> list[tuple[int, int, int]]:
     """The numbers from LEAST_LARGE on that are all in words, surely: where they begin and end, and their values."""
-    found = []
+    numbers = []
     for match in _LARGE_ENGLISH.finditer(text):
         begin, end = match.span()
         if _NUMBER_BEFORE.search(text, max(begin - LONGEST_BEFORE, 0), begin) or _NUMBER_BEHIND.match(text, end):
@@ -215,12 +215,12 @@ def large_numbers(text: str) -> list[tuple[int, int, int]]:
         words = [word for word in re.split("[ -]", match[0].lower()) if word not in ("a", "and")]
         [value] = _values([_UNITS.get(word, word) for word in words])
         if value in spoken(match[0]) and not _NO_NUMBER.fullmatch(match[0]):  # no `two million and three million`
-            found.append((begin, end, value))
+            numbers.append((begin, end, value))
     for match in _LARGE_KOREAN.finditer(text):
         [value] = _values([_SINO.get(syllable, syllable) for syllable in match["number"].replace(" ", "")])
         if value >= LEAST_LARGE and len(match[0]) > 1 and not _ABOUT.search(match[0]):
-            found.append((*match.span(), value))
-    return sorted(found)
+            numbers.append((*match.span(), value))
+    return sorted(numbers)
 
 
 @lru_cache(maxsize=64)
@@ -334,8 +334,8 @@ def _of_hangul(match: re.Match[str]) -> list[int]:
     if day := match["day"] or match["half"]:
         return [_DAYS[day]]
     syllables: list[int | str] = [_SINO.get(syllable, syllable) for syllable in match["sino"]]
-    each = all(isinstance(syllable, int) for syllable in syllables)
-    return _values(syllables) + (_values(syllables[:1]) + _values(syllables[1:2]) if each else [])
+    only_units = all(isinstance(syllable, int) for syllable in syllables)
+    return _values(syllables) + (_values(syllables[:1]) + _values(syllables[1:2]) if only_units else [])
 
 
 def _values(run: list[int | str]) -> list[int]:

@@ -56,8 +56,8 @@ def with_budget(system: System, equal: Equal | None, first: Budget | None) -> Sy
     train, likelihood = system.config.train, system.config.train.objective == "likelihood"
     steps = first.cost.steps
     if equal != "updates" and likelihood:  # both read the same text, so that padding is the same too
-        own = flops_per_update(*_resolved(system, first))
-        steps = max(1, round(steps * flops_per_update(first.config, first.vocabulary) / own))
+        flops = flops_per_update(*_resolved(system, first))
+        steps = max(1, round(steps * flops_per_update(first.config, first.vocabulary) / flops))
     changed: dict[str, float | None] = {"max_steps": steps, "max_minutes": None}
     if equal == "minutes":
         changed = {"max_steps": UNLIMITED, "max_minutes": first.cost.seconds / 60}

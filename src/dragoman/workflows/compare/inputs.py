@@ -74,7 +74,7 @@ def shared_test_set(systems: Sequence[System]) -> TestSet:
         if (test_set.sources, test_set.references) != (first[1].sources, first[1].references):
             here, there = test_set.name, first[1].name
             if here == there:  # files of one name in two folders
-                here, there = (", ".join(map(str, _test_files(one))) for one in (system, first[0]))
+                here, there = (", ".join(map(str, _test_files(run))) for run in (system, first[0]))
             raise ConfigError(
                 f"{system.name}: its test text ({here}) is not that of {first[0].name} ({there}); "
                 "compare needs one test set: give both the same data.test"

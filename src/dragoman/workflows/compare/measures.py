@@ -188,14 +188,14 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
 def score_by_length(translations: Sequence[str], test_set: TestSet) -> tuple[LengthScore, ...]:
     """BLEU of the test sentences by the number of words of the source."""
     lengths = [len(source.split()) for source in test_set.sources]
-    found, low = [], 1
+    scores, low = [], 1
     for high in (*LIMITS, None):
         rows = [at for at, length in enumerate(lengths) if low <= length and (high is None or length <= high)]
         if len(rows) >= FEWEST:
             score = bleu([translations[at] for at in rows], [test_set.references[at] for at in rows])
-            found.append(LengthScore(low, high, len(rows), score.value))
+            scores.append(LengthScore(low, high, len(rows), score.value))
         low = (high or low) + 1
-    return tuple(found)
+    return tuple(scores)
 
 
 @torch.no_grad()  # in inference mode a recurrent layer is one operation, whose kernels are not seen
@@ -218,13 +218,13 @@ def attention_of(translator: Translator, source: str, translation: str) -> Atten
     tokenizer = translator.tokenizer
     [ids], [target] = tokenizer.encode([normalise(source)], "source"), tokenizer.encode([translation], "target")
     try:
-        found = translator.engine.attention(queries([ids]), [target])
+        attentions = translator.engine.attention(queries([ids]), [target])
     except DragomanError:
         return None
-    if found is None:
+    if attentions is None:
         return None
     return AttentionMap(
         tuple(tokenizer.pieces(ids, "source")),
         tuple(tokenizer.pieces(target, "target")),
-        tuple(tuple(round(float(weight), 4) for weight in row) for row in found[0]),
+        tuple(tuple(round(float(weight), 4) for weight in row) for row in attentions[0]),
     )

@@ -49,15 +49,19 @@ def _expected(document: Document, whole: Iterable[Unit], translations: Iterable[
     """The texts of all units, of which only those of `document` have new translations."""
     changed = zip(document.units, translations, strict=True)
     unit, new = next(changed, (None, None))
-    for one in whole:
-        old = one.source if one.existing is None else one.existing
-        if unit is not None and (one.source, one.location, one.context) == (unit.source, unit.location, unit.context):
+    for entry in whole:
+        old = entry.source if entry.existing is None else entry.existing
+        if unit is not None and (entry.source, entry.location, entry.context) == (
+            unit.source,
+            unit.location,
+            unit.context,
+        ):
             if new is not None and unit.label is not None:
                 new = without_mark(unit.label, new)  # as it is read again
-            yield one.location, old if new is None else new
+            yield entry.location, old if new is None else new
             unit, new = next(changed, (None, None))
         else:
-            yield one.location, old
+            yield entry.location, old
 
 
 def compare_texts(expected: Located, written: Located) -> None:

@@ -180,9 +180,11 @@ def run_documents(
     if task.memory:
         memory = open_memory(task.memory, request.source, request.target)
         translator = translator.with_memory(memory)
-        request = replace(request, similar=candidates_of(memory, task.memory_threshold, (one.kind for one in sources)))
+        request = replace(
+            request, similar=candidates_of(memory, task.memory_threshold, (source.kind for source in sources))
+        )
     in_folder = task.output is not None and is_folder(task.files, task.output)
-    targets = [target_of(one, task.output, in_folder, (request.source, request.target)) for one in sources]
+    targets = [target_of(source, task.output, in_folder, (request.source, request.target)) for source in sources]
     output = task.output if task.output is not None and in_folder else targets[0]
     if output.name in ("", ".."):  # the journal and the review are next to it, with its name
         output = output.resolve()
@@ -251,8 +253,8 @@ def _identity(task: DocumentTask, translator: Translator) -> dict[str, Any]:
     """What must be the same when the work is resumed, by the name it has in an error."""
     options = task.options or translator.options
     glossary = merge_glossaries(task.glossary, translator.glossary)
-    used = [one for one in (translator, translator.reverse) if one]
-    manifests = [one.bundle.manifest if one.bundle else {} for one in used]
+    used = [model for model in (translator, translator.reverse) if model]
+    manifests = [model.bundle.manifest if model.bundle else {} for model in used]
     return {
         "version of dragoman": __version__,
         "model": hashlib.sha256(json.dumps(manifests, sort_keys=True, default=str).encode()).hexdigest(),

@@ -44,14 +44,14 @@ def find_sources(files: Sequence[Path], output: Path | None) -> tuple[list[Sourc
                 raise ConfigError(f"{path}: no such file; check the path")
             sources.append(Source(path, kind_of(path), Path(path.name)))
             continue
-        for found in _files_below(path, output):
+        for file in _files_below(path, output):
             try:
-                kind = kind_of(found)
+                kind = kind_of(file)
                 if kind.signs:  # a name that other files have too
-                    refuse_other_content(found, kind)
-                sources.append(Source(found, kind, found.relative_to(path)))
+                    refuse_other_content(file, kind)
+                sources.append(Source(file, kind, file.relative_to(path)))
             except DataError:
-                others.append(found)
+                others.append(file)
     if not sources:
         raise DataError(f"{', '.join(map(str, files))}: no document that can be translated; `dragoman documents` lists")
     return sources, others

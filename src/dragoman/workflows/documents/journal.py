@@ -78,7 +78,7 @@ class Journal:
 
     def add(self, finished: Iterable[tuple[bytes, Finished]]) -> None:
         """Write translations to the disk; from then on they are finished."""
-        rows = ((key, _encoded(one)) for key, one in finished)
+        rows = ((key, _encoded(translation)) for key, translation in finished)
         with self._database:
             self._database.executemany("insert or replace into translations values (?, ?)", rows)
 

@@ -54,7 +54,7 @@ def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
     check_type("target", target, str, "a language, such as ko")
     if path.name.endswith(DATABASE):
         memory = Memory.open(path, source, target)
-        known = ", ".join(f"{one.source} → {one.target}" for one in contents(path))
+        known = ", ".join(f"{pair.source} → {pair.target}" for pair in contents(path))
     else:
         memory = Memory.temporary(path, source, target)
         memory.add(_units(path, source, target))
@@ -95,16 +95,16 @@ def add_to_memory(
     """
     path = _database(memory)
     _check_languages(source, target)
-    named = [checked_path("files", one) for one in ([files] if isinstance(files, str | PathLike) else files)]
+    named = [checked_path("files", file) for file in ([files] if isinstance(files, str | PathLike) else files)]
     if not named:
         raise ConfigError("files: an empty list; give files of translations, such as .tmx")
     counts = dict[str, int]()
 
     def units() -> Iterator[MemoryUnit]:
-        for each in named:
-            counts[str(each)] = 0
-            for unit in _units(each, source, target):
-                counts[str(each)] += 1
+        for file in named:
+            counts[str(file)] = 0
+            for unit in _units(file, source, target):
+                counts[str(file)] += 1
                 yield unit
         if not any(counts.values()):
             known = _languages(named[0])
@@ -144,7 +144,7 @@ def export_memory(
         raise ConfigError(f"{output}: units are written as .tmx or .tsv; give it that name")
     if not force:
         refuse_existing([output])
-    pairs = [(one.source, one.target) for one in contents(path)]
+    pairs = [(pair.source, pair.target) for pair in contents(path)]
     if source is None or target is None:
         if len(pairs) != 1:
             known = ", ".join(pair_name(*pair) for pair in pairs) or "nothing"
@@ -172,12 +172,12 @@ def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
     if name.endswith((".tsv", ".jsonl")):
         reviewed = review_pairs(path) if name.endswith(".tsv") else None
         corpus = CorpusConfig(source=path)
-        pairs = reviewed if reviewed is not None else ((one.source, one.target) for one in read_pairs(corpus))
+        pairs = reviewed if reviewed is not None else ((pair.source, pair.target) for pair in read_pairs(corpus))
     elif name.endswith((".tmx", ".po", ".xlf", ".xliff")):
         pairs = bilingual_pairs(path, DocumentOptions(source, target))
     else:
         raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")
-    return (MemoryUnit(one, other, path.name) for one, other in pairs)
+    return (MemoryUnit(text, other, path.name) for text, other in pairs)
 
 
 def memory_lines(memory: Memory, suffix: str) -> Iterator[str]:

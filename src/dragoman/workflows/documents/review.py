@@ -105,7 +105,9 @@ def render(name: str, rows: list[FlaggedUnit], count: int, request: DocumentOpti
         "cut": f"<p>{_both('cut')}</p>" if len(rows) < count else "",
         "show": _both("show"),
         "options": options,
-        "names": html.escape(json.dumps({one: {k: _name(k, one) for k in ("", *kinds)} for one in LANGUAGES})),
+        "names": html.escape(
+            json.dumps({language: {k: _name(k, language) for k in ("", *kinds)} for language in LANGUAGES})
+        ),
         "head": "".join(f'<th scope="col">{_both(column)}</th>' for column in COLUMNS),
         "rows": "\n".join(_row(row, request) for row in rows),
         "style": _static("style.css"),

@@ -219,14 +219,14 @@ class DocumentWork:
             if not self._has_started:
                 self.listener.on_progress(Progress("translating", self._seen - len(units), self._total, "texts"))
             self._has_started = True
-            found = self.translator.translate_inline(
+            results = self.translator.translate_inline(
                 [unit.source for unit in units],
                 patterns=[unit.patterns for unit in units],
                 max_lengths=[self._limit(unit) for unit in units],
                 **self.options,
             )
-            self.from_memory += sum(one.translation.match is not None for one in found)
-            finished = map(_with_warnings, found)
+            self.from_memory += sum(result.translation.match is not None for result in results)
+            finished = map(_with_warnings, results)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0
             self._size = min(2 * self._size, self._most.lines)
@@ -307,10 +307,10 @@ class DocumentWork:
         for remark in document.remarks:
             location, _, text = remark.partition(": ")
             remarks.setdefault(location, []).append(("format", text or location))
-        for number, (unit, found) in enumerate(self._translations(job, document)):
+        for number, (unit, finished) in enumerate(self._translations(job, document)):
             stays = (STAYS,) if number in left else ()
-            if why := (*found.why, *stays, *remarks.pop(unit.location, ())):
-                yield FlaggedUnit(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
+            if why := (*finished.why, *stays, *remarks.pop(unit.location, ())):
+                yield FlaggedUnit(str(job.source.name), unit.location, unit.source.text, finished.inline.text, why)
         for location, texts in remarks.items():
             yield FlaggedUnit(str(job.source.name), location, "", "", tuple(texts))
 
@@ -329,10 +329,10 @@ def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Uni
         yield from ((unit, None) for unit in units)
         return
     for key, unit in _numbered(units):
-        found, source = job.earlier.get(key), unit.source
-        is_new = found and found.text not in (source.text, (unit.label or source).text)
-        is_translation = is_new and found and found.counted_codes == source.counted_codes
-        yield unit, found if is_translation else None
+        earlier, source = job.earlier.get(key), unit.source
+        is_new = earlier and earlier.text not in (source.text, (unit.label or source).text)
+        is_translation = is_new and earlier and earlier.counted_codes == source.counted_codes
+        yield unit, earlier if is_translation else None
 
 
 def _is_message(unit: Unit) -> bool:

@@ -156,8 +156,8 @@ def with_section(card: str, body: str) -> str:
     old = re.compile(r"^## Confidence\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
     if old.search(card):
         return old.sub(lambda _: section, card, count=1)
-    before, found, after = card.partition("## Limits\n")
-    return before + section + found + after if found else f"{card.rstrip()}\n\n{section}"
+    before, heading, after = card.partition("## Limits\n")
+    return before + section + heading + after if heading else f"{card.rstrip()}\n\n{section}"
 
 
 def confidence_section(learned: Confidence) -> str:

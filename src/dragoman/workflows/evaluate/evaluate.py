@@ -88,13 +88,13 @@ def evaluate(
     check_tokenizer(tokenize)
     warn_if_tokenised(test_set, tokenize, listener)
     named: dict[str, Sequence[str]] = {}
-    several = [translations] if isinstance(translations, str | PathLike) else translations
-    files = [(str(checked_path("translations", path)), read_translations(path, test_set)) for path in several]
+    paths = [translations] if isinstance(translations, str | PathLike) else translations
+    files = [(str(checked_path("translations", path)), read_translations(path, test_set)) for path in paths]
     others = [compare] if isinstance(compare, Translator | str | PathLike) else compare
-    for one in (model, *others):
-        given = one if isinstance(one, Translator) else checked_path("model", one)
-        name = "translator" if isinstance(one, Translator) else fspath(one)
-        translator = given if isinstance(given, Translator) else Translator.load(given)
+    for system in (model, *others):
+        checked_model = system if isinstance(system, Translator) else checked_path("model", system)
+        name = "translator" if isinstance(system, Translator) else fspath(system)
+        translator = checked_model if isinstance(checked_model, Translator) else Translator.load(checked_model)
         named[unused(name, named)] = translate_all(translator, test_set.sources, listener)
     for name, lines in files:
         named[unused(name, named)] = lines
@@ -132,7 +132,7 @@ def read_test_set(
         if reference is not None and not isinstance(reference, str | PathLike):
             raise ConfigError("give the source and the reference both as files or both as lines")
         pairs = list(read_pairs(corpus_of(source, reference)))
-        found = TestSet(
+        test_set = TestSet(
             tuple(pair.source for pair in pairs),
             tuple(pair.target for pair in pairs),
             fspath(source if reference is None else reference),
@@ -140,13 +140,15 @@ def read_test_set(
     else:
         if reference is None or isinstance(reference, str | PathLike):
             raise ConfigError("give the source and the reference both as files or both as lines")
-        found = TestSet(tuple(lines_of(source)), tuple(lines_of(reference)))
-        if len(found.sources) != len(found.references):
-            raise DataError(f"{len(found.sources):,} sources, but {len(found.references):,} references; give pairs")
-    if not found.sources:
-        name = fspath(source) if isinstance(source, str | PathLike) else found.name
+        test_set = TestSet(tuple(lines_of(source)), tuple(lines_of(reference)))
+        if len(test_set.sources) != len(test_set.references):
+            raise DataError(
+                f"{len(test_set.sources):,} sources, but {len(test_set.references):,} references; give pairs"
+            )
+    if not test_set.sources:
+        name = fspath(source) if isinstance(source, str | PathLike) else test_set.name
         raise DataError(f"{name}: no lines; a test set needs text")
-    return found
+    return test_set
 
 
 def read_translations(path: str | PathLike[str], test_set: TestSet) -> list[str]:
@@ -165,8 +167,8 @@ def translate_all(translator: Translator, sources: Sequence[str], listener: List
     if price := price_of(translator.engine, translator.options, len(sources)):
         listener.on_warning(price)
     stream = translator.stream(sources)
-    found = listener.follow(stream, "translating", "lines", total=len(sources), every=WINDOW)
-    return [translation.text for translation in found]
+    translations = listener.follow(stream, "translating", "lines", total=len(sources), every=WINDOW)
+    return [translation.text for translation in translations]
 
 
 def warn_if_tokenised(test_set: TestSet, tokenize: str | None, listener: Listeners) -> None:

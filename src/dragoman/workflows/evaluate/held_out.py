@@ -48,15 +48,24 @@ class HeldOutText:
 
 def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: int | None = None) -> list[HeldOutText]:
     """The text of each pair that the corpora have, in the order of the pairs; at most `lines` lines of all together."""
-    found = directions(config, corpora)
-    pairs = [pair for pair in config.project.all_pairs if any(one.pair == pair for one in found)]
-    each = None if lines is None else -(-lines // len(pairs)) if lines else 0
-    return [_first(pair, chain.from_iterable(one.read() for one in found if one.pair == pair), each) for pair in pairs]
+    corpus_directions = directions(config, corpora)
+    pairs = [
+        pair for pair in config.project.all_pairs if any(direction.pair == pair for direction in corpus_directions)
+    ]
+    pair_lines = None if lines is None else -(-lines // len(pairs)) if lines else 0
+    return [
+        _first(
+            pair,
+            chain.from_iterable(direction.read() for direction in corpus_directions if direction.pair == pair),
+            pair_lines,
+        )
+        for pair in pairs
+    ]
 
 
 def _first(pair: PairConfig, text: Iterable[Pair], lines: int | None) -> HeldOutText:
-    kept = list(islice(text, lines))
-    return HeldOutText(pair, tuple(one.source for one in kept), tuple(one.target for one in kept))
+    first_lines = list(islice(text, lines))
+    return HeldOutText(pair, tuple(line.source for line in first_lines), tuple(line.target for line in first_lines))
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ def score_by_pair(
     config: RunConfig, tokenizer: Tokenizer, engine: Engine, options: DecodeConfig, listener: Listeners
 ) -> list[ScoredText]:
     """Translate and score the text of each pair: that of the test, or of validation if there is no test."""
-    found = []
+    scored_texts = []
     for text in held_out_by_pair(config, config.data.test_corpora or config.data.valid_corpora):
         symbols = Symbols.of(config, tokenizer.symbols)
         translator = text.translator(tokenizer, engine, options, config.data.max_length, symbols)
@@ -83,28 +92,28 @@ def score_by_pair(
         name = f"{text.pair.name}: " if config.project.pairs else ""
         for score, copied in zip(scores, copying, strict=True):
             listener.notice(f"  {name}{score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
-        found.append(ScoredText(text, translator, translations, scores, copying))
-    return found
+        scored_texts.append(ScoredText(text, translator, translations, scores, copying))
+    return scored_texts
 
 
 def score_facts(config: RunConfig, scored: Sequence[ScoredText]) -> list[dict[str, object]]:
     """What `bundle.json` has about the scores."""
     on = "test" if config.data.test else "valid"
     return [
-        ({"pair": one.text.pair.name} if config.project.pairs else {})
+        ({"pair": scored_text.text.pair.name} if config.project.pairs else {})
         | {"on": on, "metric": score.name, "value": score.value, "signature": score.signature}
-        for one in scored
-        for score in one.scores
+        for scored_text in scored
+        for score in scored_text.scores
     ]
 
 
 def golden_by_pair(config: RunConfig, tokenizer: Tokenizer, engine: Engine) -> str:
     """The golden sentences of each pair, of the validation text."""
     texts = held_out_by_pair(config, config.data.valid_corpora, COUNT)
-    found, symbols = [], Symbols.of(config, tokenizer.symbols)
+    sentences, symbols = [], Symbols.of(config, tokenizer.symbols)
     for text in texts:
         marks = Marks.of(text.pair, tokenizer)
         name, count = text.pair.name if config.project.pairs else "", -(-COUNT // len(texts))
         masked, _ = mask_texts(text.sources, symbols)
-        found += golden_sentences(tokenizer, engine, config.decode, masked, name, count, marks)
-    return golden_text(found)
+        sentences += golden_sentences(tokenizer, engine, config.decode, masked, name, count, marks)
+    return golden_text(sentences)

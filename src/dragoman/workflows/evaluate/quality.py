@@ -47,9 +47,9 @@ def measure_quality(
         later = "`dragoman model confidence` learns it from more text"
         listener.notice(f"no confidence is learned from the validation text: {cause}; {later}")
     else:
-        found = learned.plain.calibration
+        calibration = learned.plain.calibration
         listener.notice(
-            f"  confidence: calibration error {found.ece:.3f}, area under the ROC curve {found.auc:.2f} "
+            f"  confidence: calibration error {calibration.ece:.3f}, area under the ROC curve {calibration.auc:.2f} "
             f"({learned.lines:,} validation lines)"
         )
         quality.files[NAME] = learned.text()

@@ -84,20 +84,20 @@ def measure_robustness(
     listener: Listeners,
 ) -> Robustness:
     """The suite for a translator; `known` are translations of lines of the test set, by index, made before."""
-    found, skipped = variants(test_set.sources, test_set.references, lines, seed)
-    if not found:
+    cases, skipped = variants(test_set.sources, test_set.references, lines, seed)
+    if not cases:
         raise DataError(f"{test_set.name}: no pair with text on both sides; the suite needs some")
     translator = translator.to(texts=test_set.sources)  # one pair of languages for all
     plain = dict(known or {})
-    wanted = sorted({index for variant in found for origin in variant.origins for index in origin} - plain.keys())
-    sources = [test_set.sources[index] for index in wanted] + [text for one in found for text in one.sources]
+    wanted = sorted({index for variant in cases for origin in variant.origins for index in origin} - plain.keys())
+    sources = [test_set.sources[index] for index in wanted] + [text for variant in cases for text in variant.sources]
     stream = listener.follow(
         translator.stream(sources), "testing robustness", "lines", total=len(sources), every=WINDOW
     )
     translations = list(stream)
-    plain |= {index: one.text for index, one in zip(wanted, translations, strict=False)}
+    plain |= {index: translation.text for index, translation in zip(wanted, translations, strict=False)}
     rows, rest = list[RobustnessRow](), iter(translations[len(wanted) :])
-    for variant in found:
+    for variant in cases:
         row = _row(variant, plain, [next(rest) for _ in variant.sources])
         if row.plain:
             rows.append(row)
@@ -109,7 +109,7 @@ def measure_robustness(
 def _row(variant: RobustnessCases, plain: Mapping[int, str], changed: Sequence[Translation]) -> RobustnessRow:
     as_they_are = [" ".join(plain[index] for index in origin) for origin in variant.origins]
     before = _score(variant, as_they_are, variant.plain_references)
-    after = _score(variant, [one.text for one in changed], variant.references)
+    after = _score(variant, [translation.text for translation in changed], variant.references)
     share_kept = after / before if before else 0.0
     return RobustnessRow(variant.kind, len(changed), before, after, share_kept, sum(map(is_flagged, changed)))
 

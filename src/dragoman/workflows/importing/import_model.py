@@ -132,7 +132,7 @@ def import_model(
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     languages = parsed_pair(pair)
     refuse_existing(target, force)
-    given = None if source is None else text_of_files(source, reference)
+    user_text = None if source is None else text_of_files(source, reference)
     listener = Listeners(listeners)
     with folder_next_to(target) as temporary:
         scratch, bundle = temporary / "scratch", temporary / "model"
@@ -141,7 +141,7 @@ def import_model(
         folder = _download(hub or Hub(), repository, listener) if repository else path
         foreign = _read(folder, kind, languages, scratch, weights, listener)
         foreign = _identified(foreign, path, target, repository, license, listener)
-        text = given or embedded_text(foreign.config.project)
+        text = user_text or embedded_text(foreign.config.project)
         if quantization:
             _refuse_export(path, foreign, text)
         try:
@@ -162,12 +162,12 @@ def parsed_pair(pair: str | None) -> tuple[str, str] | None:
     """`en-ko` or `pt-BR:en` as two languages; None for none. Raises ConfigError."""
     if pair is None:
         return None
-    found = parse_pair(pair)
-    if found is None:
+    languages = parse_pair(pair)
+    if languages is None:
         raise ConfigError(
             f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
         )
-    return found
+    return languages
 
 
 def refuse_existing(target: Path, force: bool) -> None:
@@ -264,7 +264,7 @@ def _write(foreign: Foreign, folder: Path) -> None:
 
 def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: Listeners) -> ImportResult:
     """Whether the bundle in `folder` translates, and how well; both go into it. Raises QualityError."""
-    bundle, found = open_bundle(folder), ImportResult(folder, foreign.origin)
+    bundle, result = open_bundle(folder), ImportResult(folder, foreign.origin)
     golden, outcome = "", NOT_TRIED
     if text.pairs:
         project = bundle.config.project
@@ -276,7 +276,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
             listener.on_warning(warning)
         sources = [source for source, _ in text.pairs]
         scores, copying = _measured(translator, sources, text, listener)
-        found = replace(found, trial=trial, scores=scores, copying=copying)
+        result = replace(result, trial=trial, scores=scores, copying=copying)
         if bundle.has_weights:
             name = project.name_of_pair if len(project.pairs) > 1 else ""
             options = bundle.config.decode
@@ -287,16 +287,16 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
             )
     else:
         listener.on_warning(f"{outcome} {text.remedy}".strip())
-    card = import_card(bundle, outcome, found.scores, found.copying, text.name)
+    card = import_card(bundle, outcome, result.scores, result.copying, text.name)
     facts = {
-        "trial": found.trial.facts() if found.trial else None,
+        "trial": result.trial.facts() if result.trial else None,
         "scores": [
-            {"on": text.name, "metric": one.name, "value": one.value, "signature": one.signature}
-            for one in found.scores
+            {"on": text.name, "metric": score.name, "value": score.value, "signature": score.signature}
+            for score in result.scores
         ],
     }
     add_files(bundle, {"README.md": card} | ({GOLDEN: golden} if golden else {}), facts)
-    return found
+    return result
 
 
 def _passed_trial(translator: Translator, text: TrialText, path: Path) -> ImportTrial:

@@ -58,14 +58,14 @@ class ChangedText:
     @property
     def changed(self) -> int:
         """Sentences whose translation is another one now."""
-        return sum(one != other for one, other in zip(self.before, self.after, strict=True))
+        return sum(translation != other for translation, other in zip(self.before, self.after, strict=True))
 
     @property
     def right(self) -> tuple[int, int]:
         """Sentences that are translated exactly as their reference, before and after."""
         return tuple(  # type: ignore[return-value]
-            sum(one == reference for one, reference in zip(found, self.references, strict=True))
-            for found in (self.before, self.after)
+            sum(translation == reference for translation, reference in zip(translations, self.references, strict=True))
+            for translations in (self.before, self.after)
         )
 
 
@@ -99,9 +99,13 @@ def compare_versions(
     texts = [(TEST, text) for text in held_out_by_pair(bundle.config, test)]
     for name, corrections in ((LEARNED, learned), (HELD_OUT, held_out)):
         for pair in bundle.config.project.all_pairs:
-            own = [one for one in corrections if one.pair == pair.name]
-            text = HeldOutText(pair, tuple(one.source for one in own), tuple(one.target for one in own))
-            texts += [(name, text)] if own else []
+            pair_corrections = [correction for correction in corrections if correction.pair == pair.name]
+            text = HeldOutText(
+                pair,
+                tuple(correction.source for correction in pair_corrections),
+                tuple(correction.target for correction in pair_corrections),
+            )
+            texts += [(name, text)] if pair_corrections else []
     return tuple(_compared(name, text, versions, listener) for name, text in texts)
 
 
@@ -109,7 +113,8 @@ def _compared(
     name: str, text: HeldOutText, versions: tuple[Translator, Translator], listener: Listeners
 ) -> ChangedText:
     before, after = (
-        tuple(translate_all(one.to(text.pair.target, text.pair.source), text.sources, listener)) for one in versions
+        tuple(translate_all(version.to(text.pair.target, text.pair.source), text.sources, listener))
+        for version in versions
     )
     scores: Sequence[Score] = score_all(before, text.references, bootstrap=RESAMPLES)
     tested = paired_bootstrap(before, after, text.references)
@@ -117,15 +122,21 @@ def _compared(
         ChangedMetric(old.name, old.value, *_interval(old), new.value, new.p_bootstrap or 0.0)
         for old, (_, new) in zip(scores, tested, strict=True)
     )
-    found = ChangedText(name, text.pair.name, text.sources, text.references, before, after, metrics)
-    shown = ", ".join(f"{one.metric} {one.before:.1f} → {one.after:.1f} (p = {one.p_value:.3f})" for one in metrics[:2])
+    changed_text = ChangedText(name, text.pair.name, text.sources, text.references, before, after, metrics)
+    shown = ", ".join(
+        f"{metric.metric} {metric.before:.1f} → {metric.after:.1f} (p = {metric.p_value:.3f})" for metric in metrics[:2]
+    )
     of = counted(len(text.sources), "sentence")
-    listener.notice(f"  {name.replace('_', ' ')} {text.pair.name}: {shown}; {found.changed:,} of {of} changed")
-    lower = [one for one in metrics if one.metric in DECIDING and one.after < one.before and not one.dropped]
-    for one in lower if name == TEST else ():
-        if one.p_value < SIGNIFICANT:
-            listener.on_warning(f"{one.metric} of the test set is lower, within the interval of the version before")
-    return found
+    listener.notice(f"  {name.replace('_', ' ')} {text.pair.name}: {shown}; {changed_text.changed:,} of {of} changed")
+    lower = [
+        metric
+        for metric in metrics
+        if metric.metric in DECIDING and metric.after < metric.before and not metric.dropped
+    ]
+    for metric in lower if name == TEST else ():
+        if metric.p_value < SIGNIFICANT:
+            listener.on_warning(f"{metric.metric} of the test set is lower, within the interval of the version before")
+    return changed_text
 
 
 def _interval(score: Score) -> tuple[float | None, float | None]:
@@ -135,10 +146,10 @@ def _interval(score: Score) -> tuple[float | None, float | None]:
 def require_kept(texts: Sequence[ChangedText], folder: Path) -> None:
     """Raise QualityError if the test set dropped beyond the interval of the version before."""
     for text in texts:
-        for one in text.metrics:
-            if text.on == TEST and one.dropped:
+        for metric in text.metrics:
+            if text.on == TEST and metric.dropped:
                 raise QualityError(
-                    f"{folder}: not improved: {one.metric} of the test set {text.pair} would drop from "
-                    f"{one.before:.1f} [{one.low:.1f}–{one.high:.1f}] to {one.after:.1f}; nothing was written; check "
-                    "the corrections, or change less: data.replay_share=0.9, or fewer train.max_steps"
+                    f"{folder}: not improved: {metric.metric} of the test set {text.pair} would drop from "
+                    f"{metric.before:.1f} [{metric.low:.1f}–{metric.high:.1f}] to {metric.after:.1f}; nothing was "
+                    "written; check the corrections, or change less: data.replay_share=0.9, or fewer train.max_steps"
                 )

@@ -72,17 +72,19 @@ def read_corrections(path: Path, project: ProjectConfig, pair: str = "") -> Corr
     """
     chosen = project.pair(pair)
     if chosen is None:
-        names = ", ".join(one.name for one in project.all_pairs)
+        names = ", ".join(model_pair.name for model_pair in project.all_pairs)
         raise ConfigError(f"--pair {pair}: not a pair of this model, which has {names}")
     read = list(_read_database(path, project, pair) if _is_database(path) else _read_text(path, chosen.name))
     if not read:
         raise DataError(f"{path}: no corrections; correct some translations first")
-    usable = [one for one in read if one.pair]
+    usable = [correction for correction in read if correction.pair]
     if not usable:
-        names = ", ".join(sorted({one.where.rpartition(": ")[2] for one in read}))
-        wanted = ", ".join(one.name for one in project.all_pairs)
+        names = ", ".join(sorted({correction.where.rpartition(": ")[2] for correction in read}))
+        wanted = ", ".join(model_pair.name for model_pair in project.all_pairs)
         raise DataError(f"{path}: no corrections for {wanted}; they are for {names}")
-    return _checked(path, [line for one in usable for line in _lines(one)], project, len(read) - len(usable))
+    return _checked(
+        path, [line for correction in usable for line in _lines(correction)], project, len(read) - len(usable)
+    )
 
 
 def _is_database(path: Path) -> bool:
@@ -147,13 +149,13 @@ def _lines(correction: Correction) -> Iterator[Correction]:
 
 
 def _checked(path: Path, corrections: Sequence[Correction], project: ProjectConfig, elsewhere: int) -> Corrections:
-    newest = {(one.pair, normalise(one.source)): one for one in corrections}
+    newest = {(correction.pair, normalise(correction.source)): correction for correction in corrections}
     usable, faults = list[Correction](), list[Fault]()
     for pair in project.all_pairs:
-        own = [one for one in newest.values() if one.pair == pair.name]
-        kinds = _faults(own, pair)
-        usable += [one for one, kind in zip(own, kinds, strict=True) if not kind]
-        faults += [Fault(one, kind) for one, kind in zip(own, kinds, strict=True) if kind]
+        pair_corrections = [correction for correction in newest.values() if correction.pair == pair.name]
+        kinds = _faults(pair_corrections, pair)
+        usable += [correction for correction, kind in zip(pair_corrections, kinds, strict=True) if not kind]
+        faults += [Fault(correction, kind) for correction, kind in zip(pair_corrections, kinds, strict=True) if kind]
     if not usable:
         first = faults[0]
         raise DataError(
@@ -165,11 +167,13 @@ def _checked(path: Path, corrections: Sequence[Correction], project: ProjectConf
 def _faults(corrections: Sequence[Correction], pair: PairConfig) -> list[str]:
     """The first fault of each correction; "" for none."""
     context = Context(pair.source, pair.target, CleanConfig())
-    block = PairBlock([one.source for one in corrections], [one.target for one in corrections])
+    block = PairBlock(
+        [correction.source for correction in corrections], [correction.target for correction in corrections]
+    )
     rules = active_rules(context)
-    found: dict[str, Lines] = {kind: rules[kind](block, context) for kind in FAULTS}
-    found["language"] = in_other_language(languages_of(block, context), context)
+    faulty_lines: dict[str, Lines] = {kind: rules[kind](block, context) for kind in FAULTS}
+    faulty_lines["language"] = in_other_language(languages_of(block, context), context)
     names = np.full(len(corrections), "", dtype=object)
     for kind in reversed(KINDS):
-        names[found[kind]] = kind
+        names[faulty_lines[kind]] = kind
     return [str(name) for name in names]

@@ -44,16 +44,16 @@ def next_version(bundle: Bundle, output: Path | None = None) -> tuple[Path, str]
 
     Raises ConfigError if that exists.
     """
-    own = str(bundle.config.project.name)
+    project_name = str(bundle.config.project.name)
     if output is not None:
         refuse_existing([output], "choose another folder with -o")
-        return output, output.name if is_name(output.name) else own
+        return output, output.name if is_name(output.name) else project_name
     folder = bundle.folder.absolute()
     parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
     stem, number = _parsed(folder.name)
-    while (found := parent / f"{stem}-{number + 1}").exists():
+    while (version_folder := parent / f"{stem}-{number + 1}").exists():
         number += 1
-    return found, f"{_parsed(own)[0]}-{number + 1}"
+    return version_folder, f"{_parsed(project_name)[0]}-{number + 1}"
 
 
 def _parsed(name: str) -> tuple[str, int]:
@@ -155,12 +155,18 @@ def _improve(work: _Work) -> ImproveResult:
     bundle, listener = work.bundle, work.listener
     before = _translator(bundle)
     learned, held_out = hold_out(work.corrections.usable)
-    writer = TextWriter(work.folder, bundle, {normalise(one.source) for one in work.corrections.usable})
-    pairs = [pair for pair in bundle.config.project.all_pairs if any(one.pair == pair.name for one in learned)]
+    writer = TextWriter(work.folder, bundle, {normalise(correction.source) for correction in work.corrections.usable})
+    pairs = [
+        pair for pair in bundle.config.project.all_pairs if any(correction.pair == pair.name for correction in learned)
+    ]
     texts = prepare_texts(bundle, writer, work.texts, pairs, before, listener)
     base = bundle.folder if bundle.has_weights else write_dequantised(bundle, work.folder / "base").folder
     learned_text = [
-        writer.write_all("corrections", pair, [(one.source, one.target) for one in learned if one.pair == pair.name])
+        writer.write_all(
+            "corrections",
+            pair,
+            [(correction.source, correction.target) for correction in learned if correction.pair == pair.name],
+        )
         for pair in pairs
     ]
     config, user_keys = run_config(
@@ -228,7 +234,9 @@ def _publish(made: Bundle, work: _Work, result: ImproveResult) -> None:
         "corrections": result.corrections,
         "held_out": result.held_out,
         "left_out": len(result.left_out),
-        "scores": [{"on": text.on, "pair": text.pair, **asdict(one)} for text in result.texts for one in text.metrics],
+        "scores": [
+            {"on": text.on, "pair": text.pair, **asdict(metric)} for text in result.texts for metric in text.metrics
+        ],
     }
     with update_bundle(made, result.model_path, {"improvement": facts}) as partial:
         card = (partial / "README.md").read_text(encoding="utf-8")

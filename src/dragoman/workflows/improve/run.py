@@ -37,13 +37,16 @@ def hold_out(corrections: Sequence[Correction]) -> tuple[list[Correction], list[
     order = sorted(corrections, key=lambda correction: (correction.pair, correction.source, correction.target))
     chosen = random.Random("held out").sample(range(len(order)), min(MOST_HELD_OUT, len(order) // PART))
     held_out = {id(order[index]) for index in chosen}
-    return [one for one in corrections if id(one) not in held_out], [order[index] for index in sorted(chosen)]
+    return (
+        [correction for correction in corrections if id(correction) not in held_out],
+        [order[index] for index in sorted(chosen)],
+    )
 
 
 def refuse_own_keys(overrides: Sequence[str]) -> None:
     """Raise ConfigError for keys that an improvement sets itself."""
-    for one in overrides:
-        key = one.partition("=")[0].strip()
+    for override in overrides:
+        key = override.partition("=")[0].strip()
         free = key.startswith("train.") and key not in ("train.output", "train.start_from")
         if not free and key not in ("data.replay_share", "model.dropout"):
             raise ConfigError(
@@ -73,22 +76,22 @@ def run_config(
     """
     import tomli_w
 
-    own = bundle.config
+    base_config = bundle.config
     tree: dict[str, Any] = {
-        "project": own.project.model_copy(update={"name": name}).model_dump(mode="json"),
+        "project": base_config.project.model_copy(update={"name": name}).model_dump(mode="json"),
         "data": {
             "train": _plain(corrections),
             "replay": _plain(texts.replay),
             "replay_share": REPLAY_SHARE,
             "valid": _plain(texts.valid),
             "test": _plain(texts.test),
-            "max_length": own.data.max_length,
+            "max_length": base_config.data.max_length,
         },
         "model": {"dropout": 0.1},
         "train": {
             "output": str(work / "run"),
             "start_from": str(base.absolute()),
-            "learning_rate": PEAK * (own.model.d_model * PEAK_WARMUP) ** -0.5,
+            "learning_rate": PEAK * (base_config.model.d_model * PEAK_WARMUP) ** -0.5,
             "schedule": "linear",
             "warmup": "auto",
             "batch_tokens": BATCH_TOKENS,
@@ -100,7 +103,7 @@ def run_config(
             "clip_norm": 5.0,
         }
         | ({"card_lines": 0} if texts.by_model else {}),
-        "decode": own.decode.model_dump(mode="json", exclude_none=True),
+        "decode": base_config.decode.model_dump(mode="json", exclude_none=True),
     }
     path = work / "improve.toml"
     write_text_atomically(path, tomli_w.dumps(tree))

@@ -61,9 +61,9 @@ class TextWriter:
 
     def write(self, name: str, pair: PairConfig, lines: Iterable[tuple[str, str]], weight: float = 1.0) -> CorpusConfig:
         """The pairs of lines as two files."""
-        kept = [(normalise(one), normalise(other)) for one, other in lines]
-        kept = [both for both in kept if all(both) and both[0] not in self._corrected]
-        return self.write_all(name, pair, kept, weight)
+        clean_lines = [(normalise(source), normalise(other)) for source, other in lines]
+        clean_lines = [both for both in clean_lines if all(both) and both[0] not in self._corrected]
+        return self.write_all(name, pair, clean_lines, weight)
 
     def write_all(self, name: str, pair: PairConfig, lines: Lines, weight: float = 1.0) -> CorpusConfig:
         """All of them."""
@@ -135,7 +135,9 @@ def _held_out(
         tests = config.data.test_corpora if name == "test" else ()
         texts = held_out_by_pair(config, (corpus,) if corpus else tests or config.data.valid_corpora, most)
         return tuple(
-            writer.write(name, one.pair, zip(one.sources, one.references, strict=True)) for one in texts if one.sources
+            writer.write(name, text.pair, zip(text.sources, text.references, strict=True))
+            for text in texts
+            if text.sources
         )
     if not all(_is_embedded(pair) for pair in pairs):
         return ()
@@ -155,12 +157,12 @@ def _embedded(part: str, pair: PairConfig) -> Iterator[tuple[str, str]]:
 
 def _original(run: RunConfig, pairs: Sequence[PairConfig], writer: TextWriter) -> Iterator[CorpusConfig]:
     """A sample of each training corpus, whose weight makes up for what was not drawn."""
-    wanted = [one for one in directions(run, run.data.train) if (one.pair or pairs[0]) in pairs]
-    for number, one in enumerate(wanted):
+    wanted = [direction for direction in directions(run, run.data.train) if (direction.pair or pairs[0]) in pairs]
+    for number, direction in enumerate(wanted):
         read = count()  # its next number is that of the pairs that were read
-        lines = sample_evenly((pair for pair, _ in zip(one.read(), read, strict=False)), REPLAY_LINES, seed=1)
-        weight = min(10_000.0, one.corpus.weight * next(read) / max(len(lines), 1))
-        yield writer.write(f"replay-{number}", one.pair or pairs[0], lines, weight)
+        lines = sample_evenly((pair for pair, _ in zip(direction.read(), read, strict=False)), REPLAY_LINES, seed=1)
+        weight = min(10_000.0, direction.corpus.weight * next(read) / max(len(lines), 1))
+        yield writer.write(f"replay-{number}", direction.pair or pairs[0], lines, weight)
 
 
 def _replayed(

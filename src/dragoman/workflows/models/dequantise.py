@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dragoman.model.parts.network import EncoderDecoder
 
 # The keys of [model] that the files of the network decide.
-FOUND = ("output_bias", "position_base", "first_position")
+SHAPE_KEYS = ("output_bias", "position_base", "first_position")
 # What the card says of it.
 NOTE = "## Weights\n\nDequantised from `{export}`, to train from; the scores above are those of the original.\n"
 
@@ -88,7 +88,7 @@ def _weights(bundle: Bundle) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
     source, target = _rows(folder, bundle.tokenizer, "source"), _rows(folder, bundle.tokenizer, "target")
     assert isinstance(bundle.config.model, ModelConfig), "CTranslate2 runs Transformers alone"
     shape, tensors = weights_of(folder, bundle.config.model, source, target)
-    return {key: getattr(shape, key) for key in FOUND}, tensors
+    return {key: getattr(shape, key) for key in SHAPE_KEYS}, tensors
 
 
 def _texts(bundle: Bundle, changed: dict[str, Any], export: str) -> dict[str, str]:
@@ -109,11 +109,11 @@ def _rows(folder: CT2Folder, tokenizer: Tokenizer, side: Side) -> Renumbering:
 def _add_golden(bundle: Bundle, sentences: Sequence[Golden]) -> None:
     """Translate the golden sentences again, each with the language tokens of its pair, and keep them in the bundle."""
     engine = load_engine(bundle, engine="torch", device="cpu", precision="float32")
-    found: list[Golden] = []
+    golden: list[Golden] = []
     for name, group in groupby(sentences, key=lambda sentence: sentence.pair):
         pair = bundle.config.project.pair(name) or bundle.config.project.all_pairs[0]
         marks = Marks.of(pair, bundle.tokenizer)
-        texts = [one.source for one in group]
-        found += golden_sentences(bundle.tokenizer, engine, bundle.config.decode, texts, name, len(texts), marks)
-    if found:
-        add_files(bundle, {GOLDEN: golden_text(found)}, {})
+        texts = [sentence.source for sentence in group]
+        golden += golden_sentences(bundle.tokenizer, engine, bundle.config.decode, texts, name, len(texts), marks)
+    if golden:
+        add_files(bundle, {GOLDEN: golden_text(golden)}, {})

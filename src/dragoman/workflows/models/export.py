@@ -104,19 +104,19 @@ def export(
     the text, such as `ko-en`. An existing export is replaced only with `force`. Raises
     QualityError if the export translates worse than the model; nothing is written then.
     """
-    several: list[Any] = [*model] if isinstance(model, list | tuple) and model else [model]
+    models: list[Any] = [*model] if isinstance(model, list | tuple) and model else [model]
     if to == "html":
         if output is None:
             raise ConfigError("output: name the file of the page, such as translator.html")
         if source is not None or options or languages:
             raise ConfigError("source, options, languages: a page is not verified on text; leave them out")
-        return export_page(several, output, numbers=quantization, force=force, base=base, listeners=listeners)
+        return export_page(models, output, numbers=quantization, force=force, base=base, listeners=listeners)
     if to != "ctranslate2":
         raise ConfigError(f"to {to}: choose one of ctranslate2, html")
-    if len(several) != 1:
+    if len(models) != 1:
         raise ConfigError("model: only a page has several; export one after the other")
     return _to_ctranslate2(
-        several[0], source, reference, quantization or "int8", output, options or {}, lines, force, languages, base,
+        models[0], source, reference, quantization or "int8", output, options or {}, lines, force, languages, base,
         Listeners(listeners),
     )  # fmt: skip
 
@@ -237,21 +237,21 @@ def _verify_pairs(
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each converted network, float32 first; over all pairs of languages. Raises QualityError."""
-    tokenizer, several = bundle.tokenizer, len(bundle.config.project.pairs) > 1
+    tokenizer, has_several_pairs = bundle.tokenizer, len(bundle.config.project.pairs) > 1
     golden, symbols = read_golden(bundle.folder, tokenizer), Symbols.of(bundle.config, tokenizer.symbols)
     engines = {
         kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
     }
-    found: list[dict[str, Verdict]] = []
+    pair_verdicts: list[dict[str, Verdict]] = []
     for text in texts:
-        marks, name = Marks.of(text.pair, tokenizer), text.pair.name if several else ""
-        own = [sentence for sentence in golden if sentence.pair == name]
+        marks, name = Marks.of(text.pair, tokenizer), text.pair.name if has_several_pairs else ""
+        sentences = [sentence for sentence in golden if sentence.pair == name]
         masked, _ = mask_texts(text.sources, symbols)
-        own = own or golden_sentences(tokenizer, reference, options, masked, name, marks=marks)
-        if several:
+        sentences = sentences or golden_sentences(tokenizer, reference, options, masked, name, marks=marks)
+        if has_several_pairs:
             listener.notice(f"{name}:")
-        found.append(_verify(tokenizer, options, reference, engines, text, own, marks, symbols, listener))
-    return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
+        pair_verdicts.append(_verify(tokenizer, options, reference, engines, text, sentences, marks, symbols, listener))
+    return {kind: Verdict.worst([verdicts[kind] for verdicts in pair_verdicts]) for kind in folders}
 
 
 def _verify(
@@ -283,12 +283,14 @@ def _verify(
         return bleu([restore(line, table) for line, table in lines], text.references).value
 
     for kind in [kind for kind in engines if kind != "float32"]:
-        found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, marks, progress)
-        listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
-        if (found.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:
+        kind_verdict = verify_quantised(
+            engines["float32"], engines[kind], options, sources, golden, score, marks, progress
+        )
+        listener.notice(f"{kind}: BLEU {kind_verdict.bleu:.2f}, float32 {kind_verdict.bleu_of_reference:.2f}")
+        if (kind_verdict.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:
             why = "so BLEU says little about the export; name other text to verify with, or train longer"
-            listener.on_warning(f"{kind}: the model itself scores BLEU {found.bleu_of_reference:.2f}, {why}")
-        verdicts[kind] = found
+            listener.on_warning(f"{kind}: the model itself scores BLEU {kind_verdict.bleu_of_reference:.2f}, {why}")
+        verdicts[kind] = kind_verdict
     return verdicts
 
 

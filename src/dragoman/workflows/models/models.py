@@ -34,7 +34,7 @@ from dragoman.system.files import (
 )
 from dragoman.workflows.models.verify import verify_bundle
 
-KEPT = "the installed models are unchanged"
+UNCHANGED = "the installed models are unchanged"
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class PackResult:
 def list_models() -> list[ModelInfo]:
     """All installed and bundled models, sorted by name, installed ones first."""
     installed = installed_names()
-    found = [_describe(models_folder() / name, bundled=False) for name in installed]
-    return found + [_describe(HOME / name, bundled=True, hidden=name in installed) for name in bundled_names()]
+    models = [_describe(models_folder() / name, bundled=False) for name in installed]
+    return models + [_describe(HOME / name, bundled=True, hidden=name in installed) for name in bundled_names()]
 
 
 def _describe(folder: Path, bundled: bool, hidden: bool = False) -> ModelInfo:
@@ -148,10 +148,10 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
     path = resolve_model(checked_path("model", model))
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder; give a packed model, a {PACKED} file, or a model folder")
-    own = packed_name(path) if path.is_file() else str(read_manifest(path)["name"])
-    folder = models_folder() / _free_name(name if name is not None else own, force)
+    default_name = packed_name(path) if path.is_file() else str(read_manifest(path)["name"])
+    folder = models_folder() / _free_name(name if name is not None else default_name, force)
     refuse_unwritable_folder(folder)
-    with atomic_folder(folder, KEPT) as partial:
+    with atomic_folder(folder, UNCHANGED) as partial:
         _refuse_existing(folder, force)  # again, under the lock: another process may have been faster
         try:
             _fill(partial, path)
@@ -204,8 +204,8 @@ def remove_model(name: str) -> Path:
 
 def adapters_of(folder: Path) -> list[str]:
     """The names of the installed adapters whose base model is the installed model in `folder`."""
-    found = ((name, installed_folder(name)) for name in installed_names())
-    return [name for name, adapter in found if adapter and installed_base(adapter) == folder]
+    models = ((name, installed_folder(name)) for name in installed_names())
+    return [name for name, adapter in models if adapter and installed_base(adapter) == folder]
 
 
 def removable_model(name: str) -> Path:
@@ -216,5 +216,5 @@ def removable_model(name: str) -> Path:
         raise ModelError(f"{name}: a bundled model, which belongs to the package and stays")
     if name and Path(name).exists():
         raise ModelError(f"{name}: not an installed model but a path; delete it yourself if it is yours")
-    found = ", ".join(installed_names()) or "none"
-    raise ModelError(f"{name}: not an installed model; there are: {found}")
+    names = ", ".join(installed_names()) or "none"
+    raise ModelError(f"{name}: not an installed model; there are: {names}")

@@ -22,8 +22,8 @@ def derived_origin(base: Bundle | None, teacher: Bundle | None) -> dict[str, Any
 
 def origin_of(facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """The origin in `bundle.json` or in the notes of a run; None if there is none, or none that can be read."""
-    found = facts.get(KEY)
-    return found if isinstance(found, dict) and isinstance(found.get("changes", []), list) else None
+    origin = facts.get(KEY)
+    return origin if isinstance(origin, dict) and isinstance(origin.get("changes", []), list) else None
 
 
 def origin_section(origin: Mapping[str, Any]) -> str:
@@ -41,8 +41,8 @@ def origin_section(origin: Mapping[str, Any]) -> str:
 
 def licence(origin: Mapping[str, Any]) -> str:
     """The licence and where its name comes from, in a few words."""
-    found = origin.get("license_from")
-    return f"{origin.get('license')} (from {found})" if found else "unknown (no file names one)"
+    source = origin.get("license_from")
+    return f"{origin.get('license')} (from {source})" if source else "unknown (no file names one)"
 
 
 def is_non_commercial(license: str) -> bool:

@@ -54,13 +54,13 @@ def learn_model_shortlist(
         raise DataError(
             f"{source}: {counted(len(sample), 'pair')}; a shortlist is learned from some pairs and measured on others"
         )
-    shortlist, found = _learn(bundle, sample, per_piece, frequent, device, str(source), listener)
-    sizes = {"per_piece": per_piece, "frequent": frequent, "pairs": len(sample) - found.pairs}
-    facts = {**sizes, "measured": asdict(found)}
+    shortlist, measurement = _learn(bundle, sample, per_piece, frequent, device, str(source), listener)
+    sizes = {"per_piece": per_piece, "frequent": frequent, "pairs": len(sample) - measurement.pairs}
+    facts = {**sizes, "measured": asdict(measurement)}
     text = shortlist.text(bundle.tokenizer)
     exports = {f"{folder.name}/{MAPPING}": text for folder in bundle.exports}
     add_files(bundle, {NAME: text} | exports, {"shortlist": facts})
-    return ShortlistResult(Path(model) / NAME, found, facts)
+    return ShortlistResult(Path(model) / NAME, measurement, facts)
 
 
 def _learn(

@@ -78,14 +78,14 @@ def verify_bundle(bundle: Bundle, fastest: bool = False) -> ModelCheck:
     checks = [_check_engine(bundle, name, golden) for name in names[: 1 if fastest else None]]
     files = bundle.manifest["files"].values()
     size = sum(file["bytes"] for file in files)
-    found = tuple(check for check in checks if check)
-    return ModelCheck(bundle.folder, len(files), size, len(golden), found, tuple(skipped))
+    engine_checks = tuple(check for check in checks if check)
+    return ModelCheck(bundle.folder, len(files), size, len(golden), engine_checks, tuple(skipped))
 
 
 def _check_tokenizer(bundle: Bundle, golden: Sequence[Golden]) -> None:
     """Raise ModelError unless the tokenizer divides the golden sentences as it did when the model was made."""
-    found = bundle.tokenizer.encode([sentence.source for sentence in golden], "source")
-    for number, (sentence, tokens) in enumerate(zip(golden, found, strict=True), 1):
+    encodings = bundle.tokenizer.encode([sentence.source for sentence in golden], "source")
+    for number, (sentence, tokens) in enumerate(zip(golden, encodings, strict=True), 1):
         if list(tokens) != sentence.tokens:
             raise ModelError(
                 f"{bundle.folder / 'tokenizer'}: divides golden sentence {number} differently from {FILE}; "
@@ -127,13 +127,13 @@ def _refuse_difference(bundle: Bundle, name: str, sentences: int, largest: float
     limits = {"of tokens, on average,": (mean, QUANTIZED), "of a token": (largest, max(LARGEST, TIMES * exported))}
     if name in EXACT:
         limits = {"of a token": (largest, LOG_PROB)}
-    failed = [what for what, (found, limit) in limits.items() if not found <= limit]  # NaN is not
+    failed = [what for what, (difference, limit) in limits.items() if not difference <= limit]  # NaN is not
     if not failed:
         return
-    what, (found, limit) = failed[0], limits[failed[0]]
+    what, (difference, limit) = failed[0], limits[failed[0]]
     weights = ADAPTER if bundle.base else WEIGHTS
     file = bundle.folder / (weights if name == "torch" else f"{name}/model.bin")
     raise ModelError(
-        f"{file}: log P {what} of {counted(sentences, 'golden sentence')} differs by {found:.2g} nats from {FILE}, "
-        f"more than {limit:g}; copy the bundle again"
+        f"{file}: log P {what} of {counted(sentences, 'golden sentence')} differs by {difference:.2g} nats "
+        f"from {FILE}, more than {limit:g}; copy the bundle again"
     )

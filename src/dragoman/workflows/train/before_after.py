@@ -62,13 +62,19 @@ def compare_with_base(
     except DragomanError as why:
         listener.notice(f"not compared with the base model: {why}")
         return None
-    on, several = "test" if config.data.test else "valid", len(scored) > 1
+    on, has_several_pairs = "test" if config.data.test else "valid", len(scored) > 1
     rows: list[ChangedScore] = []
-    for one in scored:
-        name = f"{on} {one.text.pair.name}" if several else on
-        rows += _rows(name, _translated(config, one.text, before, listener), one.text, one.translations, listener)
+    for scored_text in scored:
+        name = f"{on} {scored_text.text.pair.name}" if has_several_pairs else on
+        rows += _rows(
+            name,
+            _translated(config, scored_text.text, before, listener),
+            scored_text.text,
+            scored_text.translations,
+            listener,
+        )
     for text in held_out_by_pair(config, [config.data.general_test] if config.data.general_test else []):
-        texts = [_translated(config, text, each, listener) for each in (before, _Model(config, *finished))]
+        texts = [_translated(config, text, model, listener) for model in (before, _Model(config, *finished))]
         rows += _rows("general_test", texts[0], text, texts[1], listener)
     return FineTuningReport(base.config.project.name, tuple(rows))
 

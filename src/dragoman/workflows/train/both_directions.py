@@ -58,7 +58,7 @@ def _language_model(models: list[Bundle], language: str, tokenizer: Tokenizer, d
     for bundle in models:
         require_kind(bundle, language_model=True)
         if isinstance(shape := bundle.config.model, LanguageModelConfig) and shape.language == language:
-            found = language_model_of(bundle, tokenizer, "this run").to(device).eval()
-            return found.requires_grad_(False)
+            model = language_model_of(bundle, tokenizer, "this run").to(device).eval()
+            return model.requires_grad_(False)
     names = " and ".join(str(bundle.folder) for bundle in models)
     raise ConfigError(f"train.dual.language_models: neither of {names} is of {language}; give one for each language")

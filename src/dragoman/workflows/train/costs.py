@@ -47,8 +47,8 @@ def refuse_beyond_memory(config: RunConfig, device: torch.device, group: Process
     vocab = pieces or config.tokenizer.vocab_size or FEWEST_PIECES
     with without_values():
         parameters = build_network(config.model, vocab, vocab).parameter_count
-    each = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
-    needed = parameters * each // (group.size if config.train.parallel == "fsdp" else 1)
+    parameter_bytes = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
+    needed = parameters * parameter_bytes // (group.size if config.train.parallel == "fsdp" else 1)
     available = memory_of(device)
     if available is not None and needed > available:
         raise ResourceError(

@@ -109,8 +109,10 @@ def student_of(
         )
     corpora = student_config.data.train
     distilled = [
-        CorpusConfig(source=path, weight=one.corpus.weight, languages=one.pair.name if one.pair else "")
-        for path, one in _texts(student_config)
+        CorpusConfig(
+            source=path, weight=direction.corpus.weight, languages=direction.pair.name if direction.pair else ""
+        )
+        for path, direction in _texts(student_config)
     ]
     protect = teacher.config.data.protect if "data.protect" not in user_keys else student_config.data.protect
     if protect and not teacher.tokenizer.symbols:
@@ -126,15 +128,17 @@ def student_of(
 
 def _texts(config: RunConfig) -> list[tuple[Path, Direction]]:
     """What is translated, in each direction of its corpus, and the file that the translations go to."""
-    folder, found = output_of(config), directions(config, config.data.train)
-    names = ["distilled.tsv", *(f"distilled-{number}.tsv" for number in range(2, len(found) + 1))]
-    return [(folder / name, one) for name, one in zip(names, found, strict=True)]
+    folder, corpus_directions = output_of(config), directions(config, config.data.train)
+    names = ["distilled.tsv", *(f"distilled-{number}.tsv" for number in range(2, len(corpus_directions) + 1))]
+    return [(folder / name, direction) for name, direction in zip(names, corpus_directions, strict=True)]
 
 
 def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
     for pair in config.project.all_pairs:
         if not teacher.config.project.pair(pair.name):
-            taught = ", ".join(f"{own.source} → {own.target}" for own in teacher.config.project.all_pairs)
+            taught = ", ".join(
+                f"{teacher_pair.source} → {teacher_pair.target}" for teacher_pair in teacher.config.project.all_pairs
+            )
             raise ConfigError(
                 f"{where}: translates {pair.source} → {pair.target}, but the teacher {teacher.folder} {taught}; "
                 "give a teacher of the same languages"
@@ -166,7 +170,11 @@ def _translate(
     folder = output_of(config)
     note = DistilledNote(folder / DISTILLED_NOTE, inputs_of(teacher, reports), resume)
     pairs_of = {id(corpus): report.pairs for corpus, report in zip(config.data.train, reports, strict=True)}
-    unfinished = [(path, one, pairs_of[id(one.corpus)]) for path, one in _texts(config) if not note.is_finished(path)]
+    unfinished = [
+        (path, direction, pairs_of[id(direction.corpus)])
+        for path, direction in _texts(config)
+        if not note.is_finished(path)
+    ]
     if not unfinished:
         return
     if config.train.threads:
@@ -176,10 +184,10 @@ def _translate(
     # Without a shortlist: quality matters more than speed here.
     options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
     translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
-    for path, one, pairs in unfinished:
-        own = translator.to(one.pair.target, one.pair.source) if one.pair else translator
+    for path, direction, pairs in unfinished:
+        pair_translator = translator.to(direction.pair.target, direction.pair.source) if direction.pair else translator
         listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
-        translate_corpus(one, path, own, pairs, listener)
+        translate_corpus(direction, path, pair_translator, pairs, listener)
         note.finish(path, pairs)
 
 
@@ -197,8 +205,8 @@ def translate_corpus(text: Direction, path: Path, translator: Translator, pairs:
     the last bits of a score could differ. A sentence whose translation is empty keeps its human reference translation.
     Raises DragomanError that says how to continue.
     """
-    kept = "the translations are kept"
-    with saved_work(lambda: f"{path}: interrupted; {kept},", lambda: kept):
+    ending = "the translations are kept"
+    with saved_work(lambda: f"{path}: interrupted; {ending},", lambda: ending):
         try:
             with path.open("ab+") as file:
                 _append(text, file, translator, pairs, listener)

@@ -117,10 +117,10 @@ def other_pair_warning(config: RunConfig, base: Bundle) -> str | None:
 
 def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
     """`project` with the pairs of the base model, its own first, unless it names pairs or has another one."""
-    own = origin.pair(pair_name(project.source, project.target))
-    if project.pairs or not origin.pairs or not own:
+    first_pair = origin.pair(pair_name(project.source, project.target))
+    if project.pairs or not origin.pairs or not first_pair:
         return project
-    return project.model_copy(update={"pairs": (own, *(pair for pair in origin.pairs if pair != own))})
+    return project.model_copy(update={"pairs": (first_pair, *(pair for pair in origin.pairs if pair != first_pair))})
 
 
 def _with_protection(data: DataConfig, origin: DataConfig, user_keys: Collection[str]) -> DataConfig:

@@ -53,7 +53,7 @@ def read_language_model(path: Path, overrides: Sequence[str]) -> tuple[RunConfig
     `model.*` among the overrides are keys of the language model; the run's own [model] has no effect. Raises
     ConfigError.
     """
-    config, given = read_config(path, overrides, _change)
+    config, user_keys = read_config(path, overrides, _change)
     model = config.model
     if not isinstance(model, LanguageModelConfig):
         raise ConfigError("model.architecture: --language-model trains a language model; leave the key out")
@@ -63,7 +63,7 @@ def read_language_model(path: Path, overrides: Sequence[str]) -> tuple[RunConfig
         raise ConfigError(f"model.language: {language} is no language of this project; choose one of: {known}")
     name = f"{config.project.name}-lm-{language}"
     run = load_config(path)
-    output = config.train.output if "train.output" in given else output_of(run).with_name(name)
+    output = config.train.output if "train.output" in user_keys else output_of(run).with_name(name)
     config = config.model_copy(
         update={
             "project": config.project.model_copy(update={"name": name}),
@@ -71,7 +71,7 @@ def read_language_model(path: Path, overrides: Sequence[str]) -> tuple[RunConfig
             "train": config.train.model_copy(update={"output": output}),
         }
     )
-    return config, given
+    return config, user_keys
 
 
 def shared_tokenizer(path: Path, language: str) -> Tokenizer:
@@ -114,13 +114,13 @@ def write_language_model(run: Run, tokenizer: Tokenizer, model: EncoderDecoder, 
     """Measure the finished model and write its bundle; its folder and its perplexity."""
     config, folder = run.config, run.folder / "model"
     assert isinstance(config.model, LanguageModelConfig)
-    found, _ = validation_batches(
+    batches, _ = validation_batches(
         directions(config, config.data.test_corpora or config.data.valid_corpora),
         tokenizer,
         max_length=config.data.max_length,
         batch_tokens=4096,
     )
-    loss = validation_loss(model.eval(), [batch.to(run.device) for batch in found], run.device)
+    loss = validation_loss(model.eval(), [batch.to(run.device) for batch in batches], run.device)
     on, perplexity = "test" if config.data.test else "valid", math.exp(loss)
     run.listener.notice(f"  perplexity {perplexity:.2f} per piece on {on}")
     write_bundle(
@@ -177,4 +177,4 @@ class LineScorer:
         """exp(−log P / pieces) of each line, its end counted as a piece."""
         ids = self.tokenizer.encode(lines, "target")
         scored = self.engine.score(queries([()] * len(ids)), ids)
-        return [math.exp(min(-sum(each) / len(each), LARGEST)) for each in scored]
+        return [math.exp(min(-sum(log_probs) / len(log_probs), LARGEST)) for log_probs in scored]

@@ -97,14 +97,14 @@ def _score_table(config: RunConfig, scored: Sequence[ScoredText]) -> str:
     head = ("metric", "score", "copying the source", "signature")
     rows = [
         (
-            one.text.pair.name,
+            scored_text.text.pair.name,
             score.name,
             f"{score.value:.1f}",
             f"{copied.value:.1f}",
             f"`{score.signature}`".replace("|", "\\|"),
         )
-        for one in scored
-        for score, copied in zip(one.scores, one.copying, strict=True)
+        for scored_text in scored
+        for score, copied in zip(scored_text.scores, scored_text.copying, strict=True)
     ]
     return _table(("pair", *head), rows) if config.project.pairs else _table(head, [row[1:] for row in rows])
 

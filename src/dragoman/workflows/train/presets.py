@@ -64,24 +64,24 @@ def estimate_presets(
     if workload is None:
         raise DataError("the training text has no pair within data.max_length; raise it or add text")
     config = config.model_copy(update={"train": chosen_train(config.train, pairs, workload.steps_per_epoch)})
-    own = chosen_model(config.model, user_keys, round(pairs), device.type == "cuda")
+    model = chosen_model(config.model, user_keys, round(pairs), device.type == "cuda")
     shapes: dict[str, AnyModel] = {
-        name: type(own).model_validate({"architecture": own.architecture, "preset": name, "dropout": own.dropout})
+        name: type(model).model_validate({"architecture": model.architecture, "preset": name, "dropout": model.dropout})
         for name in PRESETS
     }
-    named = next((name for name, shape in shapes.items() if _same_shape(shape, own)), THIS_RUN)
-    shapes[named] = own
+    named = next((name for name, shape in shapes.items() if _same_shape(shape, model)), THIS_RUN)
+    shapes[named] = model
     held_out = sum(report.pairs for report in reports if report.name.startswith("valid"))
     valid_tokens = held_out * workload.tokens_per_pair
     lines = min(config.train.translate_lines, held_out)
     trials = _trials(config, shapes, workload, vocab, device)
-    found = []
+    estimates = []
     for name in shapes:
         parameters, trial, extrapolated = trials[name]
         estimate = estimate_of(config, parameters, trial, workload, valid_tokens, lines)
         estimate = replace(estimate, extrapolated=extrapolated, memory_available=memory_of(device))
-        found.append(PresetEstimate(name, name == named, estimate))
-    return found
+        estimates.append(PresetEstimate(name, name == named, estimate))
+    return estimates
 
 
 def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
@@ -113,7 +113,7 @@ def _trials(
     config: RunConfig, shapes: dict[str, AnyModel], workload: Workload, vocab: int, device: torch.device
 ) -> dict[str, tuple[int, StepTrial, bool]]:
     """Parameters of each shape, what a step takes, and whether that was computed from another shape."""
-    found: dict[str, tuple[int, StepTrial, bool]] = {}
+    trials: dict[str, tuple[int, StepTrial, bool]] = {}
     flops = {name: _flops(shape, workload, vocab) for name, shape in shapes.items()}
     parameters = {name: _parameters(shape, vocab) for name, shape in shapes.items()}
     timed: tuple[str, StepTrial] | None = None
@@ -125,10 +125,10 @@ def _trials(
             trial = _trial(config, shapes[name], workload, vocab, device)
         if trial:
             timed = name, trial
-            found[name] = parameters[name], trial, False
+            trials[name] = parameters[name], trial, False
         elif timed:
-            found[name] = parameters[name], _computed(name, *timed, flops, parameters), True
-    return found
+            trials[name] = parameters[name], _computed(name, *timed, flops, parameters), True
+    return trials
 
 
 def _trial(

@@ -77,7 +77,7 @@ def init_project(
     if base and both_directions:
         _refuse_one_direction(base, languages)
     pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
-    path, new = folder / "run.toml", [each for each in (folder / "data", folder) if not each.exists()]
+    path, new = folder / "run.toml", [candidate for candidate in (folder / "data", folder) if not candidate.exists()]
     copy = folder / "base" if base and not base.has_weights else None
     keys: dict[str, object] = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
     keys |= _directions(languages, both_directions) | (_tuning_keys(base, copy, languages, pairs) if base else {})
@@ -91,8 +91,8 @@ def init_project(
         if copy:
             shutil.rmtree(copy)
         path.unlink()
-        for each in new:
-            each.rmdir()
+        for new_folder in new:
+            new_folder.rmdir()
         raise
     return Project(path, languages, parts, _other_languages(base, languages) if base else "", copy)
 

@@ -23,8 +23,8 @@ def _times(corpus: CorpusConfig) -> float:
 
 def epoch_pairs(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
     """Pairs of an epoch with those of `replay`."""
-    own = training_pairs(data, reports)
-    return own / (1 - data.replay_share) if data.replay else own
+    pairs = training_pairs(data, reports)
+    return pairs / (1 - data.replay_share) if data.replay else pairs
 
 
 def replay_weight(data: DataConfig, reports: Sequence[CorpusReport]) -> float:

@@ -132,7 +132,7 @@ def _same_hashes(path: Path, copy: Path) -> bool:
     try:
         both = [parse_json(file.read_bytes()).items() for file in (copy, path)]
         free = (*SCORED_ONLY, OVERRIDES)
-        hashes = [{key: value for key, value in each if not key.startswith(free)} for each in both]
+        hashes = [{key: value for key, value in items if not key.startswith(free)} for items in both]
     except (OSError, ValueError, TypeError, AttributeError):
         return False
     return bool(hashes[0] == hashes[1])
@@ -262,7 +262,7 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     """
     try:
         files = saved_run_files(folder) or folder
-        overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())[OVERRIDES]]
+        overrides = [str(override) for override in parse_json((files / DATA_NOTE).read_bytes())[OVERRIDES]]
         if (folder / DISTILLED_NOTE).exists() and not checkpoint_steps(folder / "checkpoints"):
             return tuple(overrides)  # the teacher has not finished
         progress = latest_progress(folder / "checkpoints")
@@ -275,7 +275,9 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
         "train.max_minutes": train.max_minutes is not None and progress.seconds >= 60 * train.max_minutes,
     }
     is_free = train.schedule != "linear"
-    return tuple(one for one in overrides if not (is_free and reached.get(one.partition("=")[0].strip())))
+    return tuple(
+        override for override in overrides if not (is_free and reached.get(override.partition("=")[0].strip()))
+    )
 
 
 def latest_progress(checkpoints: Path) -> RunProgress:

@@ -23,14 +23,14 @@ def save_tokenizer(run: Run) -> Run:
     config, replaced = run.config, run.replaced
     if run.tokenizer:
         tokenizer = run.tokenizer
-    elif kept := run.base or run.teacher:
+    elif bundle := run.base or run.teacher:
         action = "fine-tuning" if run.base else "distilling"
-        run.listener.notice(f"{action} {kept.folder} with its tokenizer")
+        run.listener.notice(f"{action} {bundle.folder} with its tokenizer")
         if origin := derived_origin(run.base, run.teacher):
             run.listener.notice(f"its licence binds what is made from it: {licence(origin)}")
         if run.base and (warning := other_pair_warning(config, run.base)):
             run.listener.on_warning(warning)
-        tokenizer = kept.tokenizer
+        tokenizer = bundle.tokenizer
         if config.data.protect and run.base and not tokenizer.symbols:
             extension = with_symbols(tokenizer, config.tokenizer.placeholders)
             tokenizer, replaced = extension.tokenizer, extension.replaced
@@ -49,11 +49,11 @@ def save_tokenizer(run: Run) -> Run:
 
 def learn_tokenizer(config: RunConfig) -> Tokenizer:
     """The tokenizer of the training text; a vocabulary of one side has the texts that are sources in any direction."""
-    project, found = config.project, directions(config, config.data.train)
+    project, corpus_directions = config.project, directions(config, config.data.train)
     if config.tokenizer.joint:
-        found = [direction for direction in found if not direction.reverse]
+        corpus_directions = [direction for direction in corpus_directions if not direction.reverse]
     # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
-    pairs = sample_directions(found, config.tokenizer.sample)
+    pairs = sample_directions(corpus_directions, config.tokenizer.sample)
     return learn_from(pairs, config, project.source_marks, project.target_marks)
 
 
@@ -75,8 +75,8 @@ def learn_from(
 
 def _extended(run: Run, tokenizer: Tokenizer) -> Extension:
     wanted = run.config.tokenizer.extend
-    found = directions(run.config, run.config.data.train)
-    pairs = sample_directions(found, min(run.config.tokenizer.sample, EXTENSION_SAMPLE))
+    corpus_directions = directions(run.config, run.config.data.train)
+    pairs = sample_directions(corpus_directions, min(run.config.tokenizer.sample, EXTENSION_SAMPLE))
     pairs = Symbols.of(run.config, tokenizer.symbols).mask_pairs(pairs)
     extension = extend(tokenizer, pairs, wanted)
     count = max(map(len, extension.replaced))

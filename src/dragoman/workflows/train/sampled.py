@@ -61,7 +61,7 @@ class RiskSampler:
         seed = int.from_bytes(hashlib.sha256(f"{self.seed}/{step}".encode()).digest()[:4])
         training = model.training
         model.eval()
-        found = sample(
+        groups = sample(
             Ensemble([model]),
             batch.src.to(self.device),
             Constraints(limits),
@@ -72,7 +72,7 @@ class RiskSampler:
             start=torch.tensor(forced, device=self.device),
         )
         model.train(training)
-        return [[one.tokens for one in samples] for samples in found]
+        return [[hypothesis.tokens for hypothesis in samples] for samples in groups]
 
     def _group(self, samples: Sequence[Tokens], reference: Tokens, limit: int) -> list[Tokens]:
         """The samples of a source, each ending in EOS unless it was cut at its limit."""

@@ -301,7 +301,7 @@ def write_model(run: Run, tokenizer: Tokenizer, model: EncoderDecoder, outcome: 
         golden=golden_by_pair(config, tokenizer, TorchEngine(model, run.device, precision="float32")),
         adapter=adapter,
     )
-    by_pair = {one.text.pair.name: tuple(one.scores) for one in scored}
+    by_pair = {scored_text.text.pair.name: tuple(scored_text.scores) for scored_text in scored}
     result = TrainResult(run.folder / "model", outcome, tuple(first.scores), tuple(first.copying), by_pair)
     return replace(result, fine_tuning=report)
 

@@ -177,18 +177,21 @@ def validator(
     greedy = DecodeConfig(beam=1)  # not [decode]: scores of runs with different searches stay comparable
 
     def translate(model: EncoderDecoder) -> TranslationScores:
-        engine, found, by_pair = TorchEngine(model, device), list[list[str]](), dict[str, dict[str, float]]()
+        engine, translations, by_pair = TorchEngine(model, device), list[list[str]](), dict[str, dict[str, float]]()
         for text in texts:
             translator = text.translator(tokenizer, engine, greedy, symbols=symbols)
-            found.append([one.text for one in translator.translate(text.sources)])
-            scores = {"bleu": bleu(found[-1], text.references).value, "chrf": chrf(found[-1], text.references).value}
+            translations.append([translation.text for translation in translator.translate(text.sources)])
+            scores = {
+                "bleu": bleu(translations[-1], text.references).value,
+                "chrf": chrf(translations[-1], text.references).value,
+            }
             by_pair[text.pair.name] = scores
-        sample = len(found[0]) // 2
+        sample = len(translations[0]) // 2
         return TranslationScores(
             mean(scores["bleu"] for scores in by_pair.values()),
             mean(scores["chrf"] for scores in by_pair.values()),
             texts[0].sources[sample],
-            found[0][sample],
+            translations[0][sample],
             texts[0].references[sample],
             by_pair if len(by_pair) > 1 else {},
         )
@@ -201,9 +204,9 @@ def _micro_batches(run: Run, model: EncoderDecoder) -> tuple[int, int]:
     train, group = run.config.train, run.group
     if train.batch_tokens != "auto":
         return train.batch_tokens, train.accumulate
-    found = None
+    sizes = None
     if group.is_main:
-        found = find_micro_batch(train.update_tokens, group.size, fits_predicate(model, train, run.device))
-        run.listener.notice(f"an update of {train.update_tokens:,} tokens is {found[1]} × {found[0]:,} of each process")
-    tokens, accumulate = group.broadcast(found)
+        sizes = find_micro_batch(train.update_tokens, group.size, fits_predicate(model, train, run.device))
+        run.listener.notice(f"an update of {train.update_tokens:,} tokens is {sizes[1]} × {sizes[0]:,} of each process")
+    tokens, accumulate = group.broadcast(sizes)
     return tokens, accumulate

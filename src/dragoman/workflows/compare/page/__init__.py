@@ -22,7 +22,7 @@ def write_page(comparison: RunComparison, path: Path) -> None:
 def render(comparison: RunComparison) -> str:
     """The whole page."""
     style, script = static(__package__, "style.css").strip(), static(__package__, "script.js").strip()
-    names = [one.name for one in comparison.runs]
+    names = [run.name for run in comparison.runs]
     values = {
         "policy": content_policy(style, script),
         "name": html.escape(", ".join(names)),
@@ -41,8 +41,8 @@ def render(comparison: RunComparison) -> str:
         "chains": _chains(comparison.runs),
         "example": _example(comparison),
         "configs": "".join(
-            f"<details><summary>{html.escape(one.name)}</summary><pre>{html.escape(one.config)}</pre></details>"
-            for one in comparison.runs
+            f"<details><summary>{html.escape(run.name)}</summary><pre>{html.escape(run.config)}</pre></details>"
+            for run in comparison.runs
         ),
         "style": style,
         "script": script,
@@ -139,27 +139,27 @@ def _chains(runs: Sequence[ComparedRun]) -> str:
 def _figure(x: str, series: Sequence[Points], y: str, log: bool = False) -> str:
     """A chart in both languages, of which the page shows one."""
     return "".join(
-        f'<figure data-in="{one}" lang="{one}"><figcaption>{html.escape(_texts(one)[y])}</figcaption>'
-        f"{line_chart(series, _texts(one)[x], _texts(one)[y], log)}</figure>"
-        for one in LANGUAGES
+        f'<figure data-in="{language}" lang="{language}"><figcaption>{html.escape(_texts(language)[y])}</figcaption>'
+        f"{line_chart(series, _texts(language)[x], _texts(language)[y], log)}</figure>"
+        for language in LANGUAGES
     )
 
 
 def _example(comparison: RunComparison) -> str:
     at, test = comparison.example, comparison.test_set
-    found = [
+    parts = [
         f"<p><b>{_both('source')}</b> {html.escape(test.sources[at])}<br>"
         f"<b>{_both('reference')}</b> {html.escape(test.references[at])}</p>"
     ]
-    for number, one in enumerate(comparison.runs):
-        label = html.escape(one.name)
-        seen = one.attention
+    for number, run in enumerate(comparison.runs):
+        label = html.escape(run.name)
+        seen = run.attention
         drawn = weight_map(seen.source, seen.target, seen.weights, label) if seen else f"<p>{_both('no_attention')}</p>"
-        found.append(
+        parts.append(
             f'<section class="one"><h3><b class="key s{number % 8}"></b> {label}</h3>'
-            f"<p>{html.escape(one.translations[at])}</p>{_wide(drawn, label) if seen else drawn}</section>"
+            f"<p>{html.escape(run.translations[at])}</p>{_wide(drawn, label) if seen else drawn}</section>"
         )
-    return "".join(found)
+    return "".join(parts)
 
 
 def _both(label: str) -> str:

@@ -16,7 +16,7 @@ def line_chart(series: Sequence[Points], x_label: str, y_label: str, log: bool =
 
     `x_label` and `y_label` are HTML-free texts. A series without points has no line.
     """
-    points = [point for one in series for point in one if not log or min(point) > 0]
+    points = [point for line in series for point in line if not log or min(point) > 0]
     if not points:
         return ""
     scale = math.log10 if log else float
@@ -36,8 +36,8 @@ def line_chart(series: Sequence[Points], x_label: str, y_label: str, log: bool =
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick_text(tick, log)}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{html.escape(x_label)}</text>')
-    for number, one in enumerate(series):
-        drawn = [(x_at(scale(x)), y_at(scale(y))) for x, y in one if not log or min(x, y) > 0]
+    for number, line in enumerate(series):
+        drawn = [(x_at(scale(x)), y_at(scale(y))) for x, y in line if not log or min(x, y) > 0]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
         if len(drawn) > 1:
             parts.append(f'<polyline class="line s{number % 8}" points="{path}"/>')
@@ -77,7 +77,7 @@ def short(value: float) -> str:
 
 def _width(text: str) -> int:
     """About the pixels of a text; letters of East Asia are twice as wide."""
-    return sum(13 if unicodedata.east_asian_width(one) in "WF" else 7 for one in text)
+    return sum(13 if unicodedata.east_asian_width(character) in "WF" else 7 for character in text)
 
 
 def _mapping(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:

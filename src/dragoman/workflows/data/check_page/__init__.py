@@ -58,12 +58,12 @@ def _corpus(report: CorpusReport) -> str:
     ]
     facts += [(_label("unseen") + ": " + _label(kind), f"{100 * share:.2f} %") for kind, share in report.unseen.items()]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    found = "".join(_finding(kind, finding) for _, kind, finding in problems([report]))
+    findings = "".join(_finding(kind, finding) for _, kind, finding in problems([report]))
     unequal = f'<p class="alarm">{html.escape(report.unequal)}</p>' if report.unequal else ""
     plots = "".join(_histogram(kind, report.histograms.get(kind, [])) for kind in ("source", "target", "ratio"))
     return (
         f'<section><h2>{html.escape(report.name)} <small class="{state}">{_label(state)}</small></h2>{unequal}'
-        f"<dl>{listed}</dl><div class=plots>{plots}</div>{found or '<p>' + _label('none') + '</p>'}</section>"
+        f"<dl>{listed}</dl><div class=plots>{plots}</div>{findings or '<p>' + _label('none') + '</p>'}</section>"
     )
 
 

@@ -29,10 +29,10 @@ def write_page(path: Path, name: str, base: str, result: ImproveResult) -> None:
 def card_section(base: str, result: ImproveResult) -> str:
     """The improvement as Markdown, for the model card; without any text."""
     rows = "".join(
-        f"| {text.on.replace('_', ' ')} {text.pair} | {len(text.sources):,} | {one.metric} | {one.before:.1f} | "
-        f"{one.after:.1f} | {one.p_value:.3f} |\n"
+        f"| {text.on.replace('_', ' ')} {text.pair} | {len(text.sources):,} | {metric.metric} | {metric.before:.1f} | "
+        f"{metric.after:.1f} | {metric.p_value:.3f} |\n"
         for text in result.texts
-        for one in text.metrics
+        for metric in text.metrics
     )
     return (
         f"## Improved by corrections\n\nFrom the version `{base}`, by {result.corrections:,} corrections; the exports "
@@ -96,9 +96,9 @@ def _marked(before: str, after: str) -> tuple[str, str]:
 
 def _left_out(faults: Sequence[Fault]) -> str:
     rows = "".join(
-        f"<tr><td>{html.escape(Path(one.correction.where).name)}</td><td>{kind_label(one.kind)}</td>"
-        f'<td dir="auto">{html.escape(one.correction.source)}</td>'
-        f'<td dir="auto">{html.escape(one.correction.target)}</td></tr>'
-        for one in faults
+        f"<tr><td>{html.escape(Path(fault.correction.where).name)}</td><td>{kind_label(fault.kind)}</td>"
+        f'<td dir="auto">{html.escape(fault.correction.source)}</td>'
+        f'<td dir="auto">{html.escape(fault.correction.target)}</td></tr>'
+        for fault in faults
     )
     return f"<section><h2>{_label('left_out')}</h2><table>{rows}</table></section>" if rows else ""
