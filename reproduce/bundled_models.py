@@ -15,10 +15,10 @@ of its hundred translations, `everyday_judged.tsv`, becomes part of the card if 
 `score` prints the same scores of any model, for before and after. `everyday` prints the three hundred sentences of a
 model, to be judged: kind, source, translation, separated by tabs. Both translate with a REVERSE model, if it is given.
 Once the translations of both models together are in `everyday_judged.tsv`, `judged` lets the bundled model learn from
-them how sure it is and what it calls doubtful. `choice` counts for how many validation and test sentences the wrong
-bundled model is chosen. `status` says how far the runs in RUNS are. `speed` compares sentences/s with the bundled
-models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code, one thread, the three hundred
-sentences, in turn within every round. The last line of all but `everyday` is one JSON object.
+them how sure it is and what it calls doubtful. `choice` counts for how many validation and test sentences that a
+bundled model reads the wrong one is chosen. `status` says how far the runs in RUNS are. `speed` compares sentences/s
+with the bundled models of folder BEFORE, `src/dragoman/bundled` of an earlier commit: this code, one thread, the
+three hundred sentences, in turn within every round. The last line of all but `everyday` is one JSON object.
 """
 
 import json
@@ -36,7 +36,7 @@ from tempfile import TemporaryDirectory
 from bundled_text import SIDES, lines
 
 from dragoman.bundle import Bundle, add_files, open_bundle
-from dragoman.bundled import HOME, bundled_model_for, scripts
+from dragoman.bundled import HOME, bundled_model_for, readable, scripts
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.system.files import atomic_folder
 from dragoman.translator import Translator
@@ -263,8 +263,9 @@ def choice(folder: Path) -> None:
     for side in SIDES:
         for split in ("valid", "test"):
             texts = (folder / f"{split}.{side}").read_text(encoding="utf-8").splitlines()
-            sentences += len(texts)
-            wrong += [text for text in texts if not bundled_model_for(text).name.startswith(side)]
+            read = [text for text in texts if readable(text)]
+            sentences += len(read)
+            wrong += [text for text in read if not bundled_model_for(text).name.startswith(side)]
     for text in wrong:
         print(text)
     print(json.dumps({"sentences": sentences, "wrong": len(wrong)}))

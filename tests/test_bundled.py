@@ -48,6 +48,7 @@ def put(home: Path, name: str, **shares: float) -> None:
         ("저장", "ko-en"),
         ("\u1106\u116e\u11ab\u1109\u1165", "ko-en"),  # conjoining jamo
         ("JavaScript 배열", "ko-en"),
+        ('`detectAI("The extraordinary students were studying.")`는 `"AI"`를 반환해야 합니다.', "ko-en"),
         ("print()로 화면에 출력합니다.", "ko-en"),
     ],
 )

@@ -18,7 +18,7 @@ from dragoman.system.parsing import parse_json
 
 HOME = Path(__file__).parent
 # A script with a smaller share than LEARNED counts as unknown; letters of unseen scripts get the probability UNSEEN.
-LEARNED, UNSEEN = 1e-3, 1e-5
+LEARNED, UNSEEN = 1e-3, 1e-7
 
 
 @dataclass(frozen=True)
