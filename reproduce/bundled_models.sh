@@ -18,8 +18,8 @@
 # text (bundled_chosen.py), into runs/bundled-PAIR-chosen. `newest` trains that model, or the bundled one where there is
 # no such run, for NEWEST steps (3,000) on the same text in which the everyday sentences that were written last, and what
 # the two models choose of their translations, are frequent, into runs/bundled-PAIR-newest. `everyday` trains that, or the
-# bundled one, for LONG steps (6,000) at a high learning rate on the text alone, without translations by models, everyday sentences eight and four
-# times an epoch, into runs/bundled-PAIR-everyday.
+# bundled one, for LONG steps (6,000) at a high learning rate on the text alone, without translations by models, everyday
+# sentences eight and four times an epoch, into runs/bundled-PAIR-everyday.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in

@@ -48,6 +48,8 @@ def found() -> list[Path]:
 def pair_of(path: Path) -> LanguagePair:
     if path.suffix in BILINGUAL:
         return LanguagePair("en", "ko")
+    if path.name == "dormeur_notes.odt":
+        return LanguagePair("fr", "ko")
     return LanguagePair("ko", "en") if re.search(r"\bko\b|_ko|korean", path.name) else LanguagePair("en", "ko")
 
 
@@ -126,7 +128,7 @@ def test_what_is_translated_is_valid(path: Path, tmp_path: Path) -> None:
     try:
         out = translated(path, tmp_path)
     except DataError as error:
-        assert re.search("nothing to translate|the texts are in", str(error))  # noqa: PT017
+        assert "nothing to translate" in str(error)  # noqa: PT017
         assert not re.search("[a-z가-힣]{4}", before.decode(errors="replace")) or path.suffix not in (".txt", ".md")
         return
     assert path.read_bytes() == before
@@ -172,7 +174,7 @@ def test_office_opens_it_with_as_many_pages(
     try:
         out = translated(path, tmp_path / "after")
     except DataError as error:
-        assert re.search("nothing to translate|the texts are in", str(error))  # noqa: PT017
+        assert "nothing to translate" in str(error)  # noqa: PT017
         pytest.skip("a table of numbers")
     pages = [page_count(one, profile) for one in (tmp_path / "before" / path.name, out)]
     assert pages[0] > 0

@@ -152,6 +152,10 @@ def test_heads_of_the_bundled_model_look_from_it_at_a_noun_and_at_tired() -> Non
     seen = {words[int(key)] for weights in layers for key in weights[:, words.index("it")].argmax(axis=1)}
     assert "tired" in seen
     assert seen & {"animal", "street"}
+    nouns = [words.index(noun) for noun in ("animal", "street")]
+    # From 0.3 on the page says which of the two it is.
+    assert max(weights[:, words.index("it")][:, nouns].max() for weights in layers) > 0.3
+    assert inspection.text.startswith("동물")
 
 
 # On every processor the two models together translate some of these otherwise than the first alone.
