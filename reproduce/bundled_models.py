@@ -259,6 +259,8 @@ def learn_from_judged(source: str, target: str) -> None:
 
 def choice(folder: Path) -> None:
     """Let every sentence find its model."""
+    if not (folder / "test.domain").exists():
+        sys.exit(f"{folder}: no text of the bundled models; write it with bundled_text.py write {folder}")
     wrong, sentences = [], 0
     for side in SIDES:
         for split in ("valid", "test"):
