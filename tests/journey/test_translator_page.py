@@ -262,6 +262,20 @@ def test_a_long_text_shows_progress_and_can_be_stopped(tab: Any, file: Path) -> 
 
 
 @pytest.mark.slow
+def test_what_is_not_translated_to_its_end_is_neither_saved_nor_taken_for_the_source(tab: Any, file: Path) -> None:
+    open_page(tab, file)
+    lines = "\n".join(f"red dog sees {number} cat" for number in range(3000))
+    tab.evaluate("download = (name) => (window.saved = name)")
+    tab.evaluate("(lines) => page.main._put(lines, { name: 'a.de.txt', filled: (texts) => texts.join() })", lines)
+    playwright.expect(tab.locator("#progress")).to_be_visible()
+    tab.click("#save")
+    assert tab.evaluate("window.saved") is None
+    tab.click("#swap")
+    assert tab.locator("#source").input_value() == lines
+    assert tab.evaluate("page.main.direction.languages") == ["de", "en"]
+
+
+@pytest.mark.slow
 def test_a_browser_stores_the_page_that_a_server_offers(browser: Any, models: list[Path], tmp_path: Path) -> None:
     """It can be installed, and opens again when the server is gone."""
     write_site(models, tmp_path / "site")

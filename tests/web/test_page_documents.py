@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import polib
+import pytest
 
 from dragoman.exporting.page import PACKAGE
 from dragoman.system.pages import static
@@ -166,6 +167,42 @@ def test_what_a_translation_has_otherwise_than_its_source(tmp_path: Path) -> Non
         assert faults == {"placeholders": placeholders, "numbers": numbers}, source
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "written"),
+    [
+        ("_Save %s", "%s speichern", "%s _speichern"),
+        ("_Delete {name}", "{name} löschen", "{name} _löschen"),
+        ("_Open <b>x</b>", "<b>Datei</b> offen", "<b>Datei</b> _offen"),
+        ("E&xit", "Beenden", "&Beenden"),
+        ("_New", "Eines neu", "Eines _neu"),
+    ],
+)
+def test_the_mark_of_a_key_is_before_a_word_and_never_in_a_placeholder(
+    source: str, translation: str, written: str, tmp_path: Path
+) -> None:
+    content = f'msgid "{source}"\nmsgstr ""\n'
+    plain = source.replace("_", "").replace("&", "")
+    question = {"name": "a.po", "content": content, "translations": {plain: translation}}
+    assert evaluate(tmp_path, CODE, question)["written"] == f'msgid "{source}"\nmsgstr "{written}"\n'
+
+
+def test_white_space_around_lines_and_between_columns_stays(tmp_path: Path) -> None:
+    content = "    indented line\r\n\r\nName\tPrice\r\n\tcode \r\n   \r\n  - item"
+    answer = translated(tmp_path, content, name="a.txt")
+    assert [line for line in answer["lines"] if line] == ["indented line", "Name", "Price", "code", "- item"]
+    assert answer["written"] == "    [indented line]\r\n\r\n[Name]\t[Price]\r\n\t[code] \r\n   \r\n  [- item]"
+
+
+def test_what_two_speakers_say_is_two_texts(tmp_path: Path) -> None:
+    times = "00:00:01,000 --> 00:00:02,000"
+    cues = ["- How have you been\nsince we met?\n- Fine.", "♪ Sing", "-5 degrees\ntoday"]
+    content = "\n\n".join(f"{number}\n{times}\n{cue}" for number, cue in enumerate(cues, 1)) + "\n"
+    answer = translated(tmp_path, content, name="a.srt")
+    assert answer["lines"] == ["How have you been since we met?", "Fine.", "Sing", "-5 degrees today"]
+    assert f"{times}\n- [How have you been\nsince we met?]\n- [Fine.]\n\n2\n{times}\n♪ [Sing]\n" in answer["written"]
+    assert answer["written"].endswith("[-5 degrees\ntoday]\n")
+
+
 # A model that is a table: the hypotheses of each sentence, best first.
 FAKE = """
 function answer({ table, sentences }) {
@@ -205,6 +242,27 @@ def test_a_translation_that_lost_something_is_searched_for_again(tmp_path: Path)
     code = f"{engine_script()}\n{FAKE}"
     texts = evaluate(tmp_path, code, {"table": table, "sentences": sentences})
     assert texts == [*expected.values(), "{n}을 지우기"]
+
+
+def test_a_term_replaces_a_word_and_no_part_of_one(tmp_path: Path) -> None:
+    table = {
+        "Training AI models": ["Training von AI-Modellen"],
+        "AI": ["AI."],
+        "A large gap between cars": ["차이가 큰 차"],
+        "cars": ["차"],
+        "The cars": ["차는 빠르다"],
+        "car 404": ["차 404"],
+        "car": ["차 404"],
+    }
+    cases = [
+        ("Training AI models", ["AI", "KI"], "Training von KI-Modellen"),
+        ("A large gap between cars", ["cars", "승용차"], "차이가 큰 승용차"),
+        ("The cars", ["cars", "승용차"], "승용차는 빠르다"),
+        ("car 404", ["car", "승용차"], "차 404"),  # a number is not given for a term
+    ]
+    sentences = [(sentence, [term]) for sentence, term, _ in cases]
+    texts = evaluate(tmp_path, f"{engine_script()}\n{FAKE}", {"table": table, "sentences": sentences})
+    assert texts == [text for _, _, text in cases]
 
 
 def test_a_long_line_takes_linear_time(tmp_path: Path) -> None:

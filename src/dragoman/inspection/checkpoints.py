@@ -55,11 +55,13 @@ def across_checkpoints(
     options: DecodeConfig | None = None,
     limit: int = MAX_CHECKPOINTS,
     to: str | None = None,
+    source: str | None = None,
 ) -> tuple[CheckpointView, ...]:
-    """The sentence by the checkpoints of the run in `folder`, in the order of their steps; into the language `to`.
+    """The sentence by the checkpoints of the run in `folder`, in the order of their steps.
 
-    Of more than `limit` checkpoints, evenly spaced ones are taken, the first and the last among them. Raises ModelError
-    if the folder holds no run, DataError if the sentence is empty.
+    `to` is the target language and `source` that of the text, for a model of several. Of more than `limit` checkpoints,
+    evenly spaced ones are taken, the first and the last among them. Raises ModelError if the folder holds no run,
+    DataError if the sentence is empty.
     """
     folder = Path(folder)
     steps, config = _steps(folder), _config(folder)
@@ -68,7 +70,7 @@ def across_checkpoints(
     model = require_transformer(network, "look")
     named, scale = config.train.start_from, config.train.lora_rank and config.train.lora_scale
     base = open_model(named).load_model() if named and scale else None  # then the checkpoints hold A and B only
-    pair = Pairs.of(config.project, tokenizer).choose(to, None, [text])
+    pair = Pairs.of(config.project, tokenizer).choose(to, source, [text])
     symbols = Symbols.of(config, tokenizer.symbols)
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):

@@ -107,17 +107,23 @@ def write_page(
 
 
 def inspect_bundle(
-    bundle: Bundle, network: EncoderDecoder, text: str, target: str | None, options: DecodeConfig, to: str | None = None
+    bundle: Bundle,
+    network: EncoderDecoder,
+    text: str,
+    target: str | None,
+    options: DecodeConfig,
+    to: str | None = None,
+    source: str | None = None,
 ) -> BundleInspection:
     """Translate `text`, or force the translation `target`, and record everything that the network computes.
 
-    `network` is that of the bundle. `to` is the target language, for a model of several. The text is translated as a
-    whole by beam search, without a glossary. Raises DataError if it is empty or if `target` contains what the
-    vocabulary cannot write.
+    `network` is that of the bundle. `to` is the target language and `source` that of the text, for a model of several.
+    The text is translated as a whole by beam search, without a glossary. Raises DataError if it is empty or if `target`
+    contains what the vocabulary cannot write.
     """
     transformer = require_transformer(network, "look")
     name, pairs = bundle.config.project.name, Pairs.of(bundle.config.project, bundle.tokenizer)
-    pair = pairs.choose(to, None, [text])
+    pair = pairs.choose(to, source, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
     inspection = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
     languages, run = (pair.source, pair.target or "und"), run_of(bundle.folder, bundle.tokenizer)

@@ -40,6 +40,7 @@ class LookOptions:
         str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
     ] = None
     to: args.To = None
+    source: args.From = None
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of --html and --npz if they exist.")] = False
@@ -109,7 +110,8 @@ def look(options: LookOptions) -> None:
         torch.set_num_threads(options.threads)
     sentences = _sentences(bundle, texts[0], options)
     inspections = [
-        inspect_bundle(bundle, network, sentence, options.target, search, options.to) for sentence in sentences
+        inspect_bundle(bundle, network, sentence, options.target, search, options.to, options.source)
+        for sentence in sentences
     ]
     check = LanguageCheck(bundle.tokenizer, *inspections[0].languages)
     for flag in check.flags(inspections[0].source, inspections[0].source_ids, inspections[0].text):
@@ -149,7 +151,7 @@ def _sentences(bundle: "Bundle", text: str, options: LookOptions) -> list[str]:
         if not options.target.strip():
             raise DataError("--target: is empty; give the translation to look into")
         return [text]
-    sentences = sentences_of(bundle, text, options.to)
+    sentences = sentences_of(bundle, text, options.to, options.source)
     if len(sentences) == 1:
         return sentences
     for name, value in (("--npz", options.npz), ("--run", options.run)):
@@ -222,7 +224,9 @@ def _write_page(
         write_page(html, [replace(inspections[0], run=options.run)], layers=layers, live=live)
     elif options.run:
         [inspection] = inspections
-        views = across_checkpoints(options.run, inspection.source, options=inspection.options, to=options.to)
+        views = across_checkpoints(
+            options.run, inspection.source, options=inspection.options, to=options.to, source=options.source
+        )
         for view in views:
             if view.problem:
                 say(f"dragoman: step {view.step:,} is left out: {view.problem}")

@@ -3,6 +3,8 @@
 
 const LARGEST_FILE = 2_000_000;
 const TIMES = /^\s*\d+:\d+:\d+[,.]\d+\s*-->/;
+// What a line of a speaker or of a song begins with, copied as it is.
+const SPEAKER = /^\s*(?:[-\u2010-\u2015\u2212]\s*(?![\d\s.,-]*\d|[\s-])|>>+\s*|[\u2669-\u266c]+\s*)/u;
 
 // The text of a dropped file. Raises an Error whose message is for the reader.
 async function readFile(file) {
@@ -24,21 +26,40 @@ function documentOf(name, content, language, everything) {
   const newline = content.includes("\r\n") ? "\r\n" : "\n";
   const lines = content.split(/\r\n|\n|\r/);
   if (/\.pot?$/i.test(name)) return poDocument(name, lines, newline, language, everything);
-  if (!/\.srt$/i.test(name)) return { lines, filled: (translations) => translations.join(newline) };
+  return /\.srt$/i.test(name) ? subtitles(lines, newline) : plainText(lines, newline);
+}
+
+// The columns of each line, without the white space around them.
+function plainText(lines, newline) {
+  const rows = lines.map((line) => line.split("\t").map((column) => [/^\s*/.exec(column)[0], column.trim(), column]));
+  return {
+    lines: rows.flatMap((row) => row.map(([, text]) => text)),
+    filled(translations) {
+      const rest = [...translations];
+      const filledIn = ([before, text, column], translation) =>
+        text ? before + translation + column.slice(before.length + text.length) : column;
+      return rows.map((row) => row.map((column) => filledIn(column, rest.shift())).join("\t")).join(newline);
+    },
+  };
+}
+
+// The texts of each subtitle: one, or one of each speaker.
+function subtitles(lines, newline) {
   const places = [];
   lines.forEach((line, at) => {
-    const isText = line.trim() && !TIMES.test(line) && !TIMES.test(lines[at + 1] ?? "");
-    // The lines of one subtitle are one text.
-    if (isText && places.at(-1)?.end === at) places.at(-1).end = at + 1;
-    else if (isText) places.push({ start: at, end: at + 1 });
+    if (!line.trim() || TIMES.test(line) || TIMES.test(lines[at + 1] ?? "")) return;
+    const [prefix] = SPEAKER.exec(line) ?? [""];
+    if (!prefix && places.at(-1)?.end === at) places.at(-1).end = at + 1;
+    else places.push({ start: at, end: at + 1, prefix });
   });
   return {
-    lines: places.map(({ start, end }) => lines.slice(start, end).join(" ")),
+    lines: places.map(({ start, end, prefix }) => lines.slice(start, end).join(" ").slice(prefix.length)),
     filled(translations) {
       const result = [...lines];
       [...places.keys()].reverse().forEach((n) => {
-        const { start, end } = places[n];
-        result.splice(start, end - start, ...inRows(translations[n], end - start));
+        const { start, end, prefix } = places[n];
+        const [first, ...others] = inRows(translations[n], end - start);
+        result.splice(start, end - start, prefix + first, ...others);
       });
       return result.join(newline);
     },

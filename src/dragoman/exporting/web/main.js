@@ -63,7 +63,7 @@ class Page {
     byId("beam").addEventListener("change", () => this.translate());
     byId("direction").addEventListener("change", ({ target }) => this._turn(Number(target.value)));
     byId("swap").addEventListener("click", () => {
-      byId("source").value = this.output.texts.join("\n") || byId("source").value;
+      if (!this.isBusy) byId("source").value = this.output.texts.join("\n") || byId("source").value;
       this._turn(this._opposite());
     });
     byId("clear").addEventListener("click", () => this._put("", null));
@@ -187,6 +187,10 @@ class Page {
     if (!isWaiting) byId("progress").hidden = true;
   }
 
+  get isBusy() {
+    return byId("target").getAttribute("aria-busy") === "true";
+  }
+
   _turn(number) {
     this.current = number;
     this.output.show([], this.direction.languages[1]);
@@ -205,6 +209,7 @@ class Page {
   _put(content, file) {
     byId("source").value = content;
     this._forget();
+    this.output.show([], this.direction.languages[1]);
     this.document = file;
     if (file) byId("save").textContent = text("save_file", { name: file.name });
     this.translate();
@@ -230,7 +235,8 @@ class Page {
 
   _save() {
     const { texts } = this.output;
-    if (this.document && texts.length !== byId("source").value.split("\n").length) return; // it is being translated
+    if (this.isBusy) return; // the translation is not there yet, or not to its end
+    if (this.document && texts.length !== byId("source").value.split("\n").length) return; // it could not be translated
     if (this.document) download(this.document.name, this.document.filled(texts));
     else download(`translation.${this.direction.languages[1]}.txt`, `${texts.join("\n")}\n`);
   }

@@ -90,16 +90,21 @@ function poText({ rows, mark }, translations) {
   return mark ? withMark(whole, mark) : whole;
 }
 
-// The mark before a letter of a script with capitals, the key if there is one; else behind the label: 파일(_F).
+// The mark before a letter of a script with capitals: the key, best at the beginning of a word, or the first letter of
+// a word; else behind the label: 파일(_F). It is never inside a placeholder.
 function withMark(label, { sign, key }) {
-  const letters = label.match(/\p{L}/gu) ?? [];
+  const placeholders = [...label.matchAll(PLACEHOLDER)];
+  const letters = label.replace(PLACEHOLDER, " ").match(/\p{L}/gu) ?? [];
   if (!letters.length) return label;
   if (letters.some((letter) => letter.toLowerCase() === letter.toUpperCase())) {
     return label.replace(/[\s.…:：]*$/u, (end) => `(${sign}${key.toUpperCase()})${end}`);
   }
-  const place = label.toLowerCase().indexOf(key.toLowerCase());
-  const at = place < 0 ? label.search(/\p{L}/u) : place;
-  return label.slice(0, at) + sign + label.slice(at);
+  const isFree = (at) => !placeholders.some(({ index, 0: name }) => index <= at && at < index + name.length);
+  for (const pattern of [`(?<![\\p{L}\\p{N}])${key}`, key, "(?<![\\p{L}\\p{N}])\\p{L}"]) {
+    const place = [...label.matchAll(new RegExp(pattern, "giu"))].find(({ index }) => isFree(index));
+    if (place) return label.slice(0, place.index) + sign + label.slice(place.index);
+  }
+  return label;
 }
 
 function differs(source, translated) {

@@ -133,7 +133,8 @@ def _inspected(
         if tokens > MOST_TOKENS:
             raise DataError(f"{side}: {tokens:,} tokens; look inside at most {MOST_TOKENS}")
     try:
-        inspection = inspect_bundle(bundle, opened.network, text, translation, bundle.config.decode, pair.target)
+        search = bundle.config.decode
+        inspection = inspect_bundle(bundle, opened.network, text, translation, search, pair.target, pair.source)
     except ModelError:
         raise CannotLook(f"{model.name}: is of an architecture that cannot be looked into") from None
     return replace(inspection, run=None)

@@ -3,8 +3,7 @@
 
 import { call, download, persistently } from "./api.js";
 import { byId, el, has, say, store, t } from "./dom.js";
-import { choice } from "./languages.js";
-import { current } from "./text.js";
+import { current, languagesOf } from "./text.js";
 
 const root = document.documentElement;
 const view = byId("view-look");
@@ -120,8 +119,8 @@ async function look(event) {
   if (!text) return;
   result.replaceChildren(el("p.soft", {}, t("searching")));
   try {
-    const source = choice.source === "auto" ? {} : { source: choice.source };
-    const asked = { text, target: choice.target, ...source };
+    const { source, target, model } = await languagesOf(text);
+    const asked = { text, target, ...(source && { source }), ...(model && { model }) };
     const answer = await call("v1/inspect", { body: asked });
     found = { ...answer, asked: { ...asked, model: answer.model } };
     showPage();

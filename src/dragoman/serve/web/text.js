@@ -139,7 +139,7 @@ async function translated(text, signal) {
 }
 
 // The languages and the glossary with which a text is asked for.
-async function languagesOf(text, signal) {
+export async function languagesOf(text, signal) {
   if (choice.source === "auto") {
     const language = await detect(text, signal);
     if (language) foundLanguage(language);

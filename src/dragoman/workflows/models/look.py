@@ -21,19 +21,25 @@ from dragoman.workflows.models.dequantise import dequantised
 from dragoman.workflows.models.html import page_model
 
 # A page of more bytes of weights takes long to open, and every step in it seconds.
-LARGEST = 48 * 1024**2
+LARGEST = 48_000_000
 
 Model = str | os.PathLike[str] | Bundle | Translator
 
 
 def inspect(
-    model: Model, text: str, target: str | None = None, *, options: DecodeConfig | None = None, to: str | None = None
+    model: Model,
+    text: str,
+    target: str | None = None,
+    *,
+    options: DecodeConfig | None = None,
+    to: str | None = None,
+    source: str | None = None,
 ) -> BundleInspection:
     """Translate `text`, or force the translation `target`, and record everything the model computes.
 
     `model` is the folder of a bundle or the name of a bundled model, an opened bundle, or a translator, whose first
     bundle is taken; an export has its own weights. `options` replace those of the translator or the bundle;
-    `to` is the target language, for a model of several. The text is translated as a whole by beam search, without a
+    `to` is the target language and `source` that of the text, for a model of several. The text is translated as a whole by beam search, without a
     glossary, with float32 arithmetic on the CPU; `sentences_of` says how `translate` would divide it. Raises DataError
     if the text is empty or if `target` contains what the vocabulary cannot write, ModelError if the bundle has no
     weights for torch, ConfigError for `options` of another type.
@@ -42,8 +48,9 @@ def inspect(
     if isinstance(model, Translator):
         options = options or model.options
         to = to or (model.pair.target if model.pair else None)
+        source = source or (model.pair.source if model.pair else None)
     bundle, network = dequantised(_bundle_of(model))
-    return inspect_bundle(bundle, network, text, target, options or bundle.config.decode, to)
+    return inspect_bundle(bundle, network, text, target, options or bundle.config.decode, to, source)
 
 
 def live_model(bundle: Bundle, inspection: BundleInspection) -> LiveModel:
@@ -68,9 +75,9 @@ def searching_as(model: LiveModel, inspection: BundleInspection) -> LiveModel:
     return LiveModel({**model.facts, "decode": decode, "pair": languages.index(inspection.languages)}, model.weights)
 
 
-def sentences_of(bundle: Bundle, text: str, to: str | None = None) -> list[str]:
+def sentences_of(bundle: Bundle, text: str, to: str | None = None, source: str | None = None) -> list[str]:
     """The sentences of which `translate` makes one translation each. Raises DataError if there is none."""
-    pair = Pairs.of(bundle.config.project, bundle.tokenizer).choose(to, None, [text])
+    pair = Pairs.of(bundle.config.project, bundle.tokenizer).choose(to, source, [text])
     [sentences] = split_texts(bundle.tokenizer, [text], pair.source, bundle.config.data.max_length, pair.marks)
     if not sentences:
         raise DataError("the sentence is empty; give at least one word")

@@ -182,3 +182,12 @@ def test_a_look_inside_shows_the_language_tokens(both: Path) -> None:
     assert written_in([seen.text]) == "Hang"
     assert seen.tree
     assert seen.target_ids[1:-1] == seen.tree.hypotheses[0].tokens
+
+
+def test_a_look_inside_takes_the_source_language(both: Path, dragoman: Any) -> None:
+    assert api.inspect(both, ENGLISH[0]).languages == ("en", "ko")
+    assert api.inspect(both, ENGLISH[0], source="ko").languages == ("ko", "en")
+    assert api.inspect(api.Translator.load(both).to("en", "ko"), ENGLISH[0]).languages == ("ko", "en")
+    answer = dragoman("look", "-m", both, "--from", "ko", "--json", ENGLISH[0])
+    assert json.loads(answer.out)["pieces"]["input"][:2] == ["<s>", "<2e>"]
+    assert "no translation from fr:" in dragoman("look", "-m", both, "--from", "fr", ENGLISH[0]).refused(2)
