@@ -63,7 +63,7 @@ def test_a_path_may_be_a_string_or_a_pathlike(name: str) -> None:
     function = getattr(dragoman, name)
     module = vars(importlib.import_module(function.__module__))
     hints = typing.get_type_hints(function, module)
-    other = {("train", "teacher"), ("inspect", "target")}  # a bundle, a sentence
+    other = {("train", "teacher"), ("inspect", "target"), ("inspect", "source")}  # a bundle, texts
     given = [hint for parameter, hint in hints.items() if parameter in PATHS and (name, parameter) not in other]
     assert given
     for hint in given:

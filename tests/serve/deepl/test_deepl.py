@@ -52,6 +52,24 @@ def test_the_official_client_reads_errors(official, options, part):
         official.translate_text("Good morning", **options)
 
 
+@pytest.mark.parametrize(
+    ("split", "lines"),
+    [
+        ("nonewlines", ["This is a long sentence.", "How are you?\r\n"]),
+        ("1", ["This is a long", "sentence.", "How are you?\r\n"]),
+        ("0", ["This is a long", "sentence.", "How are you?\r\n"]),
+    ],
+)
+def test_line_breaks_of_plain_text_end_sentences_unless_they_are_not_to(official, offline, split, lines):
+    text = "This is a long \r\nsentence.\n\nHow are you?\r\n"
+    found = official.translate_text(text, source_lang="EN", target_lang="KO", split_sentences=split)
+    expected = iter([translation.text for translation in offline["en-ko"].translate([line.strip() for line in lines])])
+    if split == "nonewlines":
+        assert found.text == f"{next(expected)}\n\n{next(expected)}\r\n"
+    else:
+        assert found.text == f"{next(expected)} \r\n{next(expected)}\n\n{next(expected)}\r\n"
+
+
 def test_forms_and_what_is_not_there(client, offline):
     form = {"text": ["Good morning", "Hello"], "target_lang": "KO"}
     found = client.post("/v2/translate", data=form).json()["translations"]

@@ -105,6 +105,8 @@ def test_errors_are_those_that_the_official_client_reads(official):
         ("POST", "/v2/glossaries", {"entries": "\n"}, 400, "no terms"),
         ("POST", "/v2/glossaries", {"entries": "a\tb", "entries_format": "xml"}, 400, "entries_format"),
         ("POST", "/v2/glossaries", {"entries": "a\tb", "name": ""}, 400, "'name' not specified"),
+        ("POST", "/v2/glossaries", {"entries": "a\tb", "name": "x" * 201}, 400, "name: 201 characters"),
+        ("PATCH", "/v3/glossaries/none", {"name": "x" * 201}, 400, "name: 201 characters"),
         ("POST", "/v2/glossaries", {"entries": 3}, 400, "'entries' not specified"),
         ("POST", "/v3/glossaries", {"dictionaries": []}, 400, "'dictionaries' not specified"),
         ("POST", "/v3/glossaries", {"dictionaries": [3]}, 400, "'dictionaries' not specified"),

@@ -1,16 +1,19 @@
 """Documents as clients of DeepL and LibreTranslate send and fetch them."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import deepl
 import pytest
 
 from documents.pdfs import pdf, prose
 from dragoman.documents.formats import SUFFIXES
+from dragoman.serve.http.upload import file_name
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
@@ -153,6 +156,18 @@ def test_the_address_of_a_translated_file_of_libretranslate_has_it(client, expec
     client.delete(f"/v1/documents/{name}")
     gone = client.get(address)
     assert (gone.status_code, list(gone.json())) == (404, ["error"])
+
+
+@pytest.mark.parametrize("name", ["my report.txt", "보고서.txt", "#1 report.txt", "a&b=c+d.txt"])
+def test_the_address_of_a_translated_file_is_valid_whatever_its_name_is(client, name):
+    form = {"source": "en", "target": "ko"}
+    answer = client.post("/translate_file", files={"file": (name, "Hello")}, data=form)
+    address = answer.json()["translatedFileUrl"]
+    assert re.fullmatch(r"http://[\w.:]+(/[\w.~%-]+)+", address, re.ASCII)
+    fetched = get(address)
+    assert fetched.status_code == 200
+    kept = file_name(name).replace(".txt", ".ko.txt")
+    assert fetched.headers["content-disposition"] == f"attachment; filename*=utf-8''{quote(kept, safe='')}"
 
 
 @pytest.mark.slow

@@ -85,3 +85,22 @@ def test_the_limits_of_a_key_are_those_of_its_documents(guarded, limits, why):
     until(lambda: client.get(where, headers=mine).json()["state"] == "failed")
     assert why in client.get(where, headers=mine).json()["error"]
     assert service.keys.used(key.id) == 0
+
+
+@pytest.mark.parametrize(
+    ("models", "text", "model"),
+    [
+        (["en-ko", "ko-en"], "안녕하세요 여러분.", "ko-en"),
+        (["en-ko", "ko-en"], TEXT, "en-ko"),
+        (["en-ko"], TEXT, "en-ko"),
+    ],
+)
+def test_the_language_of_a_document_chooses_among_the_models_of_its_key(guarded, models, text, model):
+    service, client, *_ = guarded
+    _, secret = service.keys.create(f"models {len(text)} {len(models)}", models=models)
+    mine = {"Authorization": f"Bearer {secret}"}
+    where = client.post("/v1/documents", files={"file": ("a.txt", text)}, headers=mine).headers["location"]
+    until(lambda: client.get(where, headers=mine).json()["state"] == "done")
+    assert client.get(where, headers=mine).json()["model"] == model
+    refused = {"files": {"file": ("a.txt", text)}, "data": {"target": "de"}, "headers": mine}
+    assert client.post("/v1/documents", **refused).status_code == 403

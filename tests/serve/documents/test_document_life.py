@@ -257,6 +257,46 @@ def stored(store: DocumentStore, sender: str, name: str = "a.txt"):
         return store.add(one, source, DocumentRequest())[0]
 
 
+def test_what_was_fetched_gives_way_to_new_documents_the_oldest_first(tmp_path: Path):
+    limits = DocumentLimits(documents=3)
+    store, other = DocumentStore(tmp_path, limits), DocumentStore(tmp_path, limits)
+    store.open()
+    other.open()
+    first, second = (stored(store, "a").facts.id for _ in range(2))
+    third, foreign = stored(other, "a"), stored(store, "b")
+    for document in (third, foreign):
+        document.give_way()
+    store.named(second).give_way()
+
+    def ids(sender: str) -> list[str]:
+        return [document.facts.id for document in store.of(sender)]
+
+    fourth = stored(store, "a").facts.id
+    assert ids("a") == [first, third.facts.id, fourth]
+    fifth = stored(store, "a").facts.id  # the third is another service's
+    assert ids("a") == [first, fourth, fifth]
+    assert other.named(third.facts.id) is None
+    with pytest.raises(Problem) as refused:
+        stored(store, "a")
+    assert refused.value.status == 429
+    assert (ids("a"), ids("b")) == ([first, fourth, fifth], [foreign.facts.id])
+    store.release()
+    other.release()
+
+
+def test_a_client_of_libretranslate_that_fetches_its_translations_is_not_refused(gated, tmp_path: Path):
+    _, _, client = gated(tmp_path, documents=2)
+
+    def translated() -> httpx.Response:
+        form = {"source": "en", "target": "ko"}
+        return client.post("/translate_file", files={"file": ("a.txt", "Hello")}, data=form)
+
+    for _ in range(4):
+        address = translated().json()["translatedFileUrl"]
+        assert client.get(address).content == client.get(address).content != b""
+    assert [translated().status_code for _ in range(3)] == [200, 200, 429]
+
+
 def test_turns_go_to_the_sender_with_the_fewest_documents_and_to_nobody_more_than_half(tmp_path: Path):
     store = DocumentStore(tmp_path, DocumentLimits(workers=4))
     store.open()

@@ -196,6 +196,13 @@ def test_a_path_in_a_file_name_is_harmless(client, state, name, kept):
     assert (folder / "files" / kept).read_text() == "Hello\n"
 
 
+def test_a_file_name_as_net_sends_it(client):
+    written = "filename=\"=?utf-8?B?67O0LnR4dA==?=\"; filename*=utf-8''%EB%B3%B4.txt"
+    body = f"--b\r\nContent-Disposition: form-data; name=file; {written}\r\n\r\nHello\r\n--b--\r\n"
+    typed = {"content-type": "multipart/form-data; boundary=b"}
+    assert finished(client, client.post("/v1/documents", content=body, headers=typed))["name"] == "보.txt"
+
+
 def test_a_file_name_that_is_not_utf8_loses_those_bytes(client):
     body = b'--b\r\nContent-Disposition: form-data; name="file"; filename="\xb0\xa1a.txt"\r\n\r\nHello\r\n--b--\r\n'
     typed = {"content-type": "multipart/form-data; boundary=b"}

@@ -5,6 +5,10 @@ from urllib.error import HTTPError
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.service import Service
+from live_server import get, live, post
+
 
 @pytest.fixture(scope="module")
 def official(url: str) -> LibreTranslateAPI:
@@ -120,6 +124,16 @@ def test_the_confidence_of_a_language_that_is_not_served_is_low(client, text, ta
     assert found["detectedLanguage"]["confidence"] < 10
     assert found["detectedLanguage"]["language"] in ("en", "ko")
     assert client.post("/detect", json={"q": text}).json()[0]["confidence"] < 10
+
+
+def test_a_language_that_is_only_a_target_is_listed_as_its_own():
+    with live(Service(Models(["ko-en"], threads=1))) as url:
+        assert get(f"{url}/languages").json() == [
+            {"code": "ko", "name": "Korean", "targets": ["en", "ko"]},
+            {"code": "en", "name": "English", "targets": ["en"]},
+        ]
+        body = {"q": "Hello", "source": "en", "target": "en"}
+        assert post(f"{url}/translate", json=body).json() == {"translatedText": "Hello"}
 
 
 def test_languages_as_old_clients_ask_for_them(client):

@@ -5,6 +5,7 @@ have a region that the model does not distinguish. Languages are in `serve.deepl
 `serve.deepl.glossaries`; what is not here is 404.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -24,6 +25,8 @@ NO_LIMIT = 1_000_000_000_000
 # A client may prefer one or demand it; there is one model of a pair of languages, which is both.
 MODEL_TYPES = ("quality_optimized", "latency_optimized")
 TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
+# A line break within a paragraph: a blank line ends one.
+_BREAK = re.compile(r"(?<=\S)[ \t]*(?:\r\n|[\n\r])[ \t]*(?=\S)")
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 
@@ -76,7 +79,10 @@ def _request(fields: dict[str, Any]) -> TextRequest:
     form = fields.get("tag_handling") or "text"
     if form not in ("text", "html", "xml"):
         raise malformed("Parameter 'tag_handling': this service has xml and html; leave it out for text.")
-    return TextRequest(texts, source, target, format=cast("Format", form), tags=_tags(fields, form))
+    tags = _tags(fields, form)
+    if form == "text" and fields.get("split_sentences") == "nonewlines":
+        texts = [_BREAK.sub(" ", text) for text in texts]
+    return TextRequest(texts, source, target, format=cast("Format", form), tags=tags)
 
 
 def _model_type(fields: Mapping[str, Any]) -> str:

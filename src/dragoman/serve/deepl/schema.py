@@ -27,7 +27,7 @@ class DeepLBody(LenientBody):
     ignore_tags: str | list[str] | None = None
     """Of XML: the names of tags whose content stays as it is."""
     split_sentences: str | None = None
-    """`1`: in XML a line break ends a sentence; otherwise it is white space there."""
+    """`nonewlines`: in plain text a line break within a paragraph is a space; `1`: in XML it ends a sentence."""
     formality: str | None = None
     """`default`, `prefer_more` or `prefer_less`, which have no effect."""
     context: str | None = None

@@ -1,7 +1,8 @@
 """A document that was uploaded: what is kept of it on disk, and what is known while it is translated.
 
 Its folder has `facts.json`, written whole at each change, and `files/` with the source, the journal of an interrupted
-translation, the translation and its table for review. A folder without `facts.json` is none: it is removed.
+translation, the translation and its table for review. A folder without `facts.json` is none: it is removed. A file
+`fetched` says that the translation was sent and gives way to new documents of its sender.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from dragoman.serve.requests.ticket import Ticket
 from dragoman.system.files import write_text_atomically
 
 State = Literal["queued", "translating", "done", "failed"]
-FACTS, FILES = "facts.json", "files"
+FACTS, FILES, FETCHED = "facts.json", "files", "fetched"
 
 
 class DocumentRequest(BaseModel):
@@ -58,6 +59,8 @@ class Facts(BaseModel):
     """Characters that the key may have translated on a day; None: any number."""
     most: int | None = None
     """The most characters that the key may send at a time; None: any number."""
+    models: tuple[str, ...] = ()
+    """Names of the models that the key may use; none: any."""
     name: str
     request: DocumentRequest
     created: float
@@ -111,6 +114,11 @@ class StoredDocument:
         return self.removed or self.facts.state in ("done", "failed")
 
     @property
+    def gives_way(self) -> bool:
+        """Whether it is removed where its sender has too many: any service may have sent its translation."""
+        return (self.folder / FETCHED).exists()
+
+    @property
     def seconds_left(self) -> float | None:
         """An estimate, by what is done so far; None before the first texts."""
         if self.facts.state != "translating" or self.started is None or not self.done or not self.total:
@@ -120,6 +128,10 @@ class StoredDocument:
     def opens_with(self, key: str) -> bool:
         """Whether this is the key of the document."""
         return hmac.compare_digest(hashed(key), self.facts.key_hash)
+
+    def give_way(self) -> None:
+        """The translation was sent to a client that cannot delete it. Raises OSError."""
+        (self.folder / FETCHED).touch(mode=0o600)
 
     def save(self) -> None:
         """Write `facts.json`. Raises DragomanError."""

@@ -20,7 +20,7 @@ from dragoman.errors import ConfigError, DataError, DragomanError, ResourceError
 from dragoman.serve.documents.document import FILES, DocumentRequest, StoredDocument
 from dragoman.serve.documents.store import DocumentLimits, DocumentStore
 from dragoman.serve.documents.work import DocumentWorkers, chosen
-from dragoman.serve.http.access import allowed_model, needs_key, with_key
+from dragoman.serve.http.access import allowed_models, needs_key, with_key
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import receive
@@ -91,13 +91,12 @@ async def upload(
         call = await with_key(call, next(filter(None, sent_keys), ""))
         store.assign(incoming, call.sender)
         request = request_of(came.fields, came.file.name)
-        model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
-        request = request.model_copy(update={"model": model})
+        allowed = await allowed_models(call, TextRequest([], request.source, request.target, request.model))
         try:
             if request.source or request.target:
-                chosen(request, service.models, [])
+                chosen(request, service.models, [], allowed)
             if request.glossary_id:
-                request = await _with_stored_terms(call, request)
+                request = await _with_stored_terms(call, request, allowed)
             await asyncio.to_thread(refuse_other_content, came.file, kind_of(Path(came.file.name)))
             document, key = await asyncio.to_thread(store.add, incoming, came.file, request, call.key)
             return Uploaded(document, key, call)
@@ -108,12 +107,12 @@ async def upload(
             raise Problem(507, "storage", "The document cannot be stored", detail) from None
 
 
-async def _with_stored_terms(call: ServiceCall, request: DocumentRequest) -> DocumentRequest:
+async def _with_stored_terms(call: ServiceCall, request: DocumentRequest, allowed: tuple[str, ...]) -> DocumentRequest:
     """The request with the terms that its glossaries have now. Raises Problem, ConfigError."""
     if not request.source:
         raise malformed("source: missing; a glossary that is kept needs it")
     dictionaries = await call.dictionaries((request.glossary_id or "").split(","))
-    _, pair = call.service.models.choose(request.source, request.target, request.model)
+    _, pair = chosen(request, call.service.models, [], allowed)
     glossary = TextRequest([], glossary=request.glossary, dictionaries=dictionaries).glossary_for(pair)
     terms = merge_glossaries(glossary, None)
     entries = terms.entries if terms else ()

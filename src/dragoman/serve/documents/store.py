@@ -174,18 +174,27 @@ class DocumentStore:
             incoming.sender = sender
 
     def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
+        """Raises Problem if this is too much for the sender, also without the documents that give way."""
         documents = [*others, *(document for document in self._documents.values() if document.facts.sender == sender)]
+        documents.sort(key=lambda document: document.facts.created)
+        while detail := self._excess(sender, size, documents):
+            old = next((document for document in documents if document.gives_way), None)
+            if old is None:
+                ends = [document.deadline for document in documents if document.deadline is not None]
+                wait = max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
+                raise Problem(429, "too-many-documents", "Too many documents", f"{detail}; fetch and delete some", wait)
+            documents.remove(old)
+            self.remove(old)
+
+    def _excess(self, sender: str, size: int, documents: Sequence[StoredDocument]) -> str:
+        """What would be too much with `size` bytes more; "" if nothing is."""
         coming = [incoming for incoming in self._incoming if incoming.sender == sender]
         stored = sum(document.size for document in documents) + sum(incoming.bytes for incoming in coming)
         if size and len(documents) + len(coming) >= self.limits.documents:
-            detail = f"{len(documents) + len(coming):,} of your documents are here"
-        elif stored + size > self.limits.stored_bytes:
-            detail = f"your documents would have more than {self.limits.stored_bytes:,} bytes"
-        else:
-            return
-        ends = [document.deadline for document in documents if document.deadline is not None]
-        wait = max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
-        raise Problem(429, "too-many-documents", "Too many documents", f"{detail}; fetch and delete some", wait)
+            return f"{len(documents) + len(coming):,} of your documents are here"
+        if stored + size > self.limits.stored_bytes:
+            return f"your documents would have more than {self.limits.stored_bytes:,} bytes"
+        return ""
 
     def add(
         self, incoming: Incoming, source: Path, request: DocumentRequest, account: ApiKey | None = None
@@ -205,6 +214,7 @@ class DocumentStore:
         )
         if account:
             facts.account, facts.per_day, facts.most = account.id, account.characters_per_day, account.characters
+            facts.models = account.models
         document = StoredDocument(incoming.folder, facts, incoming.bytes)
         document.save()
         try:

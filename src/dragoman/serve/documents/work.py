@@ -95,7 +95,7 @@ class DocumentWorkers:
 
         def choose(texts: Sequence[str]) -> Translator:
             service = self.service
-            model, pair = chosen(request, service.models, texts)
+            model, pair = chosen(request, service.models, texts, facts.models)
             facts.model, facts.source, facts.target = model.name, pair.source, pair.target
             translator = service.models.translator(model, pair)
             shared = for_request(translator, service.batcher, document.ticket, PatientEngine)
@@ -157,12 +157,18 @@ class PatientEngine(SharedEngine):
         return hypotheses
 
 
-def chosen(request: DocumentRequest, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:
-    """The model and the pair for a document with these texts. Raises UnknownLanguage, UnknownModel, DataError."""
+def chosen(
+    request: DocumentRequest, models: Models, texts: Sequence[str], allowed: Sequence[str]
+) -> tuple[ServedModel, ServedPair]:
+    """The model and the pair for a document with these texts, of the models that are `allowed`, or of all.
+
+    Raises UnknownLanguage, UnknownModel, DataError.
+    """
+    names = [request.model] if request.model else allowed
     if request.source:
-        return models.choose(request.source, request.target, request.model)
-    sources = models.sources_to(request.target, request.model)
-    choice = choice_by_text("\n".join(texts), sources, models, request.target, request.model)
+        return models.choose(request.source, request.target, names)
+    sources = models.sources_to(request.target, names)
+    choice = choice_by_text("\n".join(texts), sources, models, request.target, names)
     if choice is None:
         raise DataError(f"the document is in {request.target} already")
     return choice.model, choice.pair

@@ -56,12 +56,12 @@ async def with_key(call: ServiceCall, text: str) -> ServiceCall:
     return await _accepted(call, text) if call.key is None and await needs_key(call.service) else call
 
 
-async def allowed_model(call: ServiceCall, request: TextRequest) -> str | None:
-    """The model of a document, whose characters are counted once it is translated. Raises Problem."""
+async def allowed_models(call: ServiceCall, request: TextRequest) -> tuple[str, ...]:
+    """What `TextRequest.allowed` is for a document, whose characters count once it is translated. Raises Problem."""
     service, key = call.service, call.key
     if key and key.characters_per_day is not None:
         service.keys.give_back(key.id, 1, await _used(service, key, 1))
-    return model_of(key, service.models, request)
+    return permitted(request, key, service.models).allowed
 
 
 async def needs_key(service: Service) -> bool:
@@ -94,7 +94,7 @@ async def _accepted(call: ServiceCall, text: str) -> ServiceCall:
 async def charged(
     call: ServiceCall, request: TextRequest, more: Sequence[str] = (), sent: Sequence[str] = ()
 ) -> AsyncIterator[TextRequest]:
-    """The request with a model that its key may use. Its texts and `more` are counted, unless the block fails.
+    """The request with the models that its key may use. Its texts and `more` are counted, unless the block fails.
 
     Then only those that were `sent` with their translations, which a stream adds to while it runs, stay counted.
 
@@ -108,7 +108,7 @@ async def charged(
     characters = sum(map(len, (*request.texts, *more)))
     if key.characters is not None and characters > key.characters:
         raise too_large(f"{characters:,} characters; the key may send at most {key.characters:,} at a time")
-    request = replace(request, model=model_of(key, service.models, request))
+    request = permitted(request, key, service.models)
     day = await _used(service, key, characters)
     try:
         yield request
@@ -126,24 +126,19 @@ async def _used(service: Service, key: ApiKey, characters: int) -> str:
         raise _limited(str(error), 86_400 - time.time() % 86_400, "quota") from None
 
 
-def model_of(key: ApiKey | None, models: Models, request: TextRequest) -> str | None:
-    """The model of a request: the one it names, or the first that its key allows. Raises Problem."""
+def permitted(request: TextRequest, key: ApiKey | None, models: Models) -> TextRequest:
+    """The request with the models that its key allows, of which its languages choose one. Raises Problem."""
     if key is None or not key.models:
-        return request.model
-    if request.model is not None and request.model not in key.models:
+        return request
+    if request.model and request.model not in key.models:
         raise _forbidden(f"the key may not use {request.model!r:.60}; it may use: {', '.join(key.models)}")
-    names: Sequence[str] = key.models if request.model is None else (request.model,)
-    for name in names:
+    if not request.model:  # else its own error says what it has
         try:
-            models.sources_to(request.target, name)
-            if request.source:
-                models.choose(request.source, request.target, name)
+            models.matching(request.source, request.target, key.models)
         except DragomanError:
-            continue
-        return name
-    if request.model is not None:
-        return request.model  # whose own error says what it has
-    raise _forbidden(f"no model of the key has these languages; it may use: {', '.join(key.models)}")
+            detail = f"no model of the key has these languages; it may use: {', '.join(key.models)}"
+            raise _forbidden(detail) from None
+    return replace(request, allowed=key.models)
 
 
 def named_models(call: ServiceCall, names: Sequence[str]) -> list[ServedModel]:

@@ -13,8 +13,11 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import unquote
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -31,6 +34,9 @@ MOST_FIELDS, FIELD_BYTES = 32, 1 << 20
 # Of a file name in UTF-8: what is written next to the file has longer names.
 NAME_BYTES = 120
 _SIGNS = frozenset(" .,_-()[]+=@&'~!#")
+# Of RFC 8187 and RFC 2047, which forms should not have; .NET writes both for a name that is not ASCII.
+_EXTENDED, _UTF_8 = re.compile(r"(;\s*filename)\*(?=\s*=)", re.IGNORECASE), re.compile("utf-8'[^']*'", re.IGNORECASE)
+_ENCODED_WORDS = re.compile(r"=\?[!-~]+\?=(\s+=\?[!-~]+\?=)*")
 
 
 @dataclass(slots=True)
@@ -51,6 +57,23 @@ def file_name(sent: str) -> str:
     suffix = f"{dot}{suffix}"[:20]
     shortened = stem.encode()[: NAME_BYTES - len(suffix.encode())].decode(errors="ignore")
     return f"{shortened.strip(' .') or 'document'}{suffix}"
+
+
+def sent_name(disposition: bytes) -> str | None:
+    """The name of a file in a header `Content-Disposition`; None where the part is no file."""
+    header = disposition.decode("latin-1")
+    _, extended = parse_options_header(_EXTENDED.sub(r"\1-extended", header))  # which leaves out a name with a `*`
+    name = extended.get(b"filename-extended", b"").decode(errors="replace")
+    if charset := _UTF_8.match(name):
+        return unquote(name[charset.end() :])
+    _, options = parse_options_header(header)
+    if b"filename" not in options:
+        return None
+    name = options[b"filename"].decode(errors="replace")
+    if _ENCODED_WORDS.fullmatch(name):
+        with suppress(HeaderParseError, LookupError, ValueError):  # it is what it is
+            return str(make_header(decode_header(name)))
+    return name
 
 
 async def receive(
@@ -147,18 +170,20 @@ class _Parts:
         self._name, self._value = b"", b""
 
     def _headers_finished(self) -> None:
-        _, options = parse_options_header(self._headers.get(b"content-disposition", b"").decode("latin-1"))
+        disposition = self._headers.get(b"content-disposition", b"")
+        _, options = parse_options_header(disposition.decode("latin-1"))
         if b"name" not in options:
             raise malformed("a part of the form has no name")
         self._field = options[b"name"].decode(errors="replace")
-        self._is_file = b"filename" in options
-        if not self._is_file:
+        sent = sent_name(disposition)
+        self._is_file = sent is not None
+        if sent is None:
             if len(self.upload.fields) >= MOST_FIELDS:
                 raise malformed(f"the form has more than {MOST_FIELDS} fields")
             return
         if self._field != "file" or self.upload.file:
             raise malformed(f"{self._field[:60]}: send one document at a time, in the field `file`")
-        name = file_name(self.upload.fields.pop("filename", "") or options[b"filename"].decode(errors="replace"))
+        name = file_name(self.upload.fields.pop("filename", "") or sent)
         self._accept(name)
         self.upload.file = self._folder / name
         self._file = self.upload.file.open("xb")

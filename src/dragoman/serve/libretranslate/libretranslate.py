@@ -2,12 +2,15 @@
 
 After its public interface (github.com/LibreTranslate/LibreTranslate). A suggestion is a correction of `/v1/feedback`.
 `/translate_file` answers with the address of the translation, which has a key of its own: anyone who has the address
-may read the translation until it expires, as with LibreTranslate.
+may read the translation until it expires, as with LibreTranslate. There is no deletion: once a translation was read, it
+gives way to new documents of its sender.
 """
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, cast
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -120,10 +123,11 @@ async def detect_language(call: Call) -> list[dict[str, Any]]:
 @router.post("/languages", include_in_schema=False)  # as old clients ask
 @router.get("/languages")
 async def languages(call: Call) -> list[dict[str, Any]]:
-    """The source languages, with those that each is translated into and itself, into which a text is copied."""
+    """The languages, with those that each is translated into and itself, into which a text is copied."""
     models = call.service.models
-    targets = {tag: list(dict.fromkeys((*models.targets_of(tag), tag))) for tag in models.sources}
-    return [{"code": tag, "name": language_name(tag), "targets": targets[tag]} for tag in models.sources]
+    tags = dict.fromkeys((*models.sources, *(pair.target for pair in models.pairs)))
+    targets = {tag: list(dict.fromkeys((*models.targets_of(tag), tag))) for tag in tags}
+    return [{"code": tag, "name": language_name(tag), "targets": targets[tag]} for tag in tags]
 
 
 @router.post("/suggest", openapi_extra=takes(LibreTranslateSuggestBody, *FORMS))
@@ -170,7 +174,7 @@ async def translate_file(call: Call) -> dict[str, str]:
     if facts.state != "done":
         await asyncio.to_thread(documents_of(call.request).store.remove, document)
         raise Problem(400, "failed", "The document was not translated", facts.error or "the document is gone")
-    url = call.request.url_for("download_file", name=facts.id, key=key, file=facts.result)
+    url = call.request.url_for("download_file", name=facts.id, key=key, file=quote(facts.result, safe=""))
     return {"translatedFileUrl": str(url.replace(path=public_of(call.request).path(url.path)))}
 
 
@@ -180,7 +184,12 @@ async def download_file(request: Request, name: str, key: str, file: str) -> Res
     document = documents_of(request).store.named(name)
     if document is None or not document.opens_with(key) or document.facts.state != "done":
         raise no_document()
-    return sent(document.result, document.facts.result)
+
+    def give_way() -> None:
+        with suppress(OSError):  # it was removed meanwhile, or the disk is full: then it stays until it expires
+            document.give_way()
+
+    return sent(document.result, document.facts.result, give_way)
 
 
 def is_copy(request: TextRequest, models: Models) -> bool:

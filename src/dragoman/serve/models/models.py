@@ -82,19 +82,19 @@ class Models:
             raise UnknownModel(f"no model {name!r:.60} is served; there are: {', '.join(self.models)}")
         return self.models[name]
 
-    def sources_to(self, target: str | None, model: str | None = None) -> list[str]:
+    def sources_to(self, target: str | None, names: Sequence[str] = ()) -> list[str]:
         """The source languages that there are for a target, of which a text is in one. Raises as `choose` does."""
-        return list(dict.fromkeys(pair.source for _, pair in self._matching(None, target, model)))
+        return list(dict.fromkeys(pair.source for _, pair in self.matching(None, target, names)))
 
     def choose(
-        self, source: str | None, target: str | None, model: str | None = None
+        self, source: str | None, target: str | None, names: Sequence[str] = ()
     ) -> tuple[ServedModel, ServedPair]:
-        """The first model with these languages, and its pair; None: any, if one is left.
+        """The first model with these languages, and its pair; None: any, if one is left. `names`: as in `matching`.
 
         A tag is compared as a whole, then by its primary language: `EN-US` is served by a model of `en`. Raises
         UnknownLanguage and UnknownModel, which name what there is.
         """
-        matches = self._matching(source, target, model)
+        matches = self.matching(source, target, names)
         targets = dict.fromkeys(pair.target for _, pair in matches)
         if len(targets) > 1:
             raise UnknownLanguage(
@@ -102,10 +102,16 @@ class Models:
             )
         return matches[0]
 
-    def _matching(
-        self, source: str | None, target: str | None, model: str | None
+    def matching(
+        self, source: str | None, target: str | None, names: Sequence[str] = ()
     ) -> list[tuple[ServedModel, ServedPair]]:
-        models = [self.named(model)] if model else list(self.models.values())
+        """The models with these languages, and their pairs: of those with these `names`, in their order, or of all.
+
+        A name that is not served is left out, if another one is. Raises UnknownLanguage, UnknownModel.
+        """
+        models = [self.models[name] for name in names if name in self.models]
+        if not models:
+            models = [self.named(names[0])] if names else list(self.models.values())
         every = [(served, pair) for served in models for pair in served.pairs]
         if not every:
             raise _no_models()
@@ -115,7 +121,7 @@ class Models:
         ):
             if language and not any(_fits(language, tag) for tag in tags):
                 known = ", ".join(dict.fromkeys(tags))
-                by = f" by {model}" if model else ""
+                by = f" by {', '.join(model.name for model in models)}" if names else ""
                 raise UnknownLanguage(f"{name} language {language!r:.40} is not served{by}; there are: {known}")
         matches = [candidate for candidate in every if _is_pair(candidate[1], source, target, _fits)]
         if not matches:

@@ -101,7 +101,7 @@ async def keep(call: ServiceCall, body: FeedbackBody) -> FeedbackAnswer:
         raise malformed("a text contains an unpaired surrogate or a null character; fix the encoding")
     if not body.text.strip() or not body.correction.strip():
         raise malformed("a blank text or correction; give both")
-    model, pair = service.models.choose(body.source or "?", body.target or "?", body.model)
+    model, pair = service.models.choose(body.source or "?", body.target or "?", [body.model] if body.model else ())
     new = NewCorrection(body.text, body.translation, body.correction, pair.source, pair.target, model.name)
     try:
         number, is_new = await call.run(service.corrections.add, call.sender, new)

@@ -22,7 +22,8 @@ MEDIA = {"tsv": "text/tab-separated-values", "csv": "text/csv"}
 Id = Annotated[str, Path(description="The `id` of the glossary")]
 Source = Annotated[str, Query(description="Source language, BCP-47")]
 Target = Annotated[str, Query(description="Target language, BCP-47")]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+NAME_LENGTH = 200
+Name = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
 
 
 class DictionaryBody(Body):
@@ -157,10 +158,12 @@ async def delete_entries(call: Call, glossary: Id, source: Source, target: Targe
 
 
 def checked_name(name: str) -> str:
-    """A name without spaces around it. Raises Problem for none, and for what is no text."""
+    """A name without spaces around it. Raises Problem for none, for what is no text, and for a longer one."""
     spaced = " ".join(name.split())
     if not spaced or not is_text(spaced) or "\0" in spaced:
         raise malformed("name: blank, or no valid text; give the glossary a name")
+    if len(spaced) > NAME_LENGTH:
+        raise malformed(f"name: {len(spaced):,} characters; give the glossary a name of at most {NAME_LENGTH}")
     return spaced
 
 

@@ -2,8 +2,8 @@
 
 import { call, download, persistently } from "./api.js";
 import { byId, el, has, icon, iconButton, say, t } from "./dom.js";
-import { termsFor } from "./glossary.js";
-import { choice, decided, likelySource, placeChoice } from "./languages.js";
+import { forgetKept, keptFor, termsFor } from "./glossary.js";
+import { choice, decided, likelySource, modelFor, placeChoice, sourceOfDocuments } from "./languages.js";
 
 const view = byId("view-documents");
 const POLL = 1000;
@@ -12,15 +12,29 @@ const list = el("ul.documents");
 const rows = new Map();
 let polling = 0;
 
-async function upload(file) {
+// A model and a glossary that were chosen are for one pair of languages: they are sent where the source is known.
+function formOf(file) {
   const form = new FormData();
   form.append("file", file, file.name);
-  if (!decided()) form.append("target", choice.target);
-  if (choice.source !== "auto") form.append("source", choice.source);
-  const terms = termsFor(choice.source === "auto" ? likelySource() : choice.source, choice.target);
+  const source = sourceOfDocuments();
+  const { target } = choice;
+  const [model, kept] = source ? [modelFor(source, target), keptFor(source, target)] : [];
+  if (!decided()) form.append("target", target);
+  if (choice.source !== "auto" || kept) form.append("source", source);
+  if (model) form.append("model", model);
+  if (kept) form.append("glossary_id", kept);
+  const terms = termsFor(source ?? likelySource(), target);
   if (Object.keys(terms).length) form.append("glossary", JSON.stringify(terms));
+  return form;
+}
+
+async function upload(file) {
+  const form = formOf(file);
   say(t("uploading", { name: file.name }));
-  const failed = (error) => ({ id: `${file.name} ${Date.now()}`, name: file.name, state: "failed", error: error.message, progress: {}, local: true });
+  const failed = (error) => {
+    if (error.type === "urn:dragoman:problem:unknown-glossary") forgetKept();
+    return { id: `${file.name} ${Date.now()}`, name: file.name, state: "failed", error: error.message, progress: {}, local: true };
+  };
   show(await call("v1/documents", { form }).catch(failed));
   say("");
   poll();

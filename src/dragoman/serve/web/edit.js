@@ -42,9 +42,9 @@ function changes() {
 async function save() {
   const found = changes();
   if (!found) return say(t("lines_differ"));
-  const { source, target } = editing;
+  const { source, target, model } = editing;
   for (const [text, index, translation, correction] of found) {
-    const body = { text, source, target, translation, correction };
+    const body = { text, source, target, translation, correction, ...(model && { model }) };
     if (!(await persistently(() => call("v1/feedback", { body }).then(() => true)))) return undefined;
     replaceLine(index, correction);
   }

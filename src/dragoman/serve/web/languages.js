@@ -92,6 +92,13 @@ export function placeChoice(card) {
 // Whether the source language, detected, decides the target.
 export const decided = () => choice.source === AUTO && served.every((one) => one.targets.length === 1);
 
+// The language of a document: the one that is chosen, or the only one that it may be in; null: the service detects it.
+export function sourceOfDocuments() {
+  if (choice.source !== AUTO) return choice.source;
+  const sources = decided() ? served.map((one) => one.code) : sourcesTo(choice.target);
+  return sources.length === 1 ? sources[0] : null;
+}
+
 // Swap the languages; false if there is no such pair.
 export function swapped() {
   const source = choice.source === AUTO ? likelySource() : choice.source;

@@ -1,7 +1,6 @@
 """HTML, XML and Markdown as a text of a request: read, translated and written as a document is, but in memory."""
 
 import codecs
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -30,12 +29,11 @@ class MarkupTranslation:
 
 
 Markup = Literal["html", "markdown", "xml"]
-_TAG = re.compile(r"<[^<>]*>")
 
 
-def words_of(text: str) -> str:
-    """About the words of a text with tags."""
-    return _TAG.sub(" ", text)
+def texts_within(text: str, format: Markup, tags: Tags) -> str:
+    """The texts that are translated of one with markup, a line each, without what they protect. Raises DataError."""
+    return "\n".join(unit.source.visible for unit in _parsed(text, format, tags).units)
 
 
 def translate_markup(

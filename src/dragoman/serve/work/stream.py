@@ -53,7 +53,7 @@ def stream(
     """
     (chosen,), (text,) = choose(request, models), request.texts
     if chosen is None:
-        answer = unchanged(text, str(request.target))
+        answer = unchanged(text, request)
         pair = (answer.source, answer.target)
         yield [StreamedSentence(text, text, "", "", pair, answer.detected, answer.warnings)]
         yield [StreamedSentence("", "", "", "", pair, answer.detected)]

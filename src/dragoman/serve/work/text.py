@@ -14,7 +14,7 @@ from dragoman.documents.markup.markup import ANY_TAGS, Tags
 from dragoman.errors import ConfigError, DataError
 from dragoman.serve.models.detect import UNSURE, detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
-from dragoman.serve.work.markup import Markup, check_xml, translate_markup, words_of
+from dragoman.serve.work.markup import Markup, check_xml, texts_within, translate_markup
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import is_text, normalise
@@ -45,6 +45,17 @@ class TextRequest:
     """Of XML."""
     keep: tuple[str, ...] = ()
     """What is copied, as in `decode.keep`; none: what the model's options say."""
+    allowed: tuple[str, ...] = ()
+    """Models that the key of the sender may use; none: any."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models of which one translates it, as the languages decide; none: any."""
+        return (self.model,) if self.model else self.allowed
+
+    def words_of(self, text: str) -> str:
+        """What is translated of one of the texts: without its markup, and what that says is code. Raises DataError."""
+        return text if self.format == "text" else texts_within(text, self.format, self.tags)
 
     def asking(self, translator: Translator) -> Translator:
         """The translator, without its memory if that is not to be asked."""
@@ -101,19 +112,19 @@ def choose(request: TextRequest, models: Models) -> list[Choice | None]:
         if request.format == "xml":
             check_xml(text, f"text {number}")
     if request.source:
-        chosen = models.choose(request.source, request.target, request.model)
+        chosen = models.choose(request.source, request.target, request.names)
         return [Choice(*chosen, None)] * len(request.texts)
-    shown = map(words_of, request.texts) if request.format in ("html", "xml") else request.texts
-    sources = models.sources_to(request.target, request.model)
-    return [choice_by_text(text, sources, models, request.target, request.model) for text in shown]
+    sources = models.sources_to(request.target, request.names)
+    words = map(request.words_of, request.texts)
+    return [choice_by_text(text, sources, models, request.target, request.names) for text in words]
 
 
 def choice_by_text(
-    text: str, sources: Sequence[str], models: Models, target: str | None, model: str | None
+    text: str, sources: Sequence[str], models: Models, target: str | None, names: Sequence[str]
 ) -> Choice | None:
     """The model and the pair for the one of the `sources` that is detected; None if that is the target language."""
     source, sure = next(iter(detect(text, [*sources, *([target] if target else [])])), (sources[0], 0.0))
-    return Choice(*models.choose(source, target, model), sure) if source in sources else None
+    return Choice(*models.choose(source, target, names), sure) if source in sources else None
 
 
 Prepare = Callable[[Translator], Translator]
@@ -128,7 +139,7 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
     answers: dict[int, TextAnswer] = {}
     for n, choice in enumerate(choices):
         if choice is None:
-            answers[n] = unchanged(request.texts[n], str(request.target))
+            answers[n] = unchanged(request.texts[n], request)
     for model, pair in dict.fromkeys((choice.model, choice.pair) for choice in choices if choice):
         members = [n for n, choice in enumerate(choices) if choice and (choice.model, choice.pair) == (model, pair)]
         translator = request.asking(prepare(models.translator(model, pair)))
@@ -141,9 +152,10 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
     return [answers[n] for n in range(len(request.texts))]
 
 
-def unchanged(text: str, target: str) -> TextAnswer:
+def unchanged(text: str, request: TextRequest) -> TextAnswer:
     """The answer for a text that is in the target language already, or in none that is served."""
-    sure = next((probability for _, probability in detect(text, [target])), 0.0)
+    target = str(request.target)
+    sure = next((probability for _, probability in detect(request.words_of(text), [target])), 0.0)
     what = f"is in {target} already" if sure > UNSURE else "does not seem to be in a language that is served"
     flag = Flag("language", f"the text {what}; it is left as it is")
     return TextAnswer(text, target, target, "", sure, warnings=(flag,))
