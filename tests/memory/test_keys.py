@@ -38,9 +38,9 @@ def test_a_key_forgets_spaces_and_composition_only() -> None:
 
 
 def test_a_particle_agrees_with_the_number_that_is_new() -> None:
-    assert with_numbers_of("Delete row 4.", "Delete row 3.", "행 3을 삭제하세요.") == "행 4를 삭제하세요."
-    assert with_numbers_of("Use 6.", "Use 5.", "5는 쓰세요.") == "6은 쓰세요."
-    assert with_numbers_of("4 dogs, 2 cats", "3 dogs, 2 cats", "개 3마리와 고양이 2은") == "개 4마리와 고양이 2은"
+    assert with_numbers_of("Delete row 4.", "Delete row 3.", "행 3을 삭제하세요.", "ko") == "행 4를 삭제하세요."
+    assert with_numbers_of("Use 6.", "Use 5.", "5는 쓰세요.", "ko") == "6은 쓰세요."
+    assert with_numbers_of("4 dogs, 2 cats", "3 dogs, 2 cats", "개 3마리와 고양이 2은", "ko") == "개 4마리와 고양이 2은"
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,28 @@ def test_a_particle_agrees_with_the_number_that_is_new() -> None:
 def test_numbers_are_adapted_where_each_is_once_on_both_sides(
     new: str, source: str, target: str, expected: str | None
 ) -> None:
-    assert with_numbers_of(new, source, target) == expected
+    assert with_numbers_of(new, source, target, "ko") == expected
+
+
+@pytest.mark.parametrize(
+    ("new", "source", "target", "language", "expected"),
+    [
+        ("4번째 시도", "3번째 시도", "3rd attempt", "en", None),
+        ("파일 5개를 삭제했습니다.", "파일 1개를 삭제했습니다.", "Deleted 1 file.", "en", None),
+        ("파일 1개를 삭제했습니다.", "파일 5개를 삭제했습니다.", "Deleted 5 files.", "en", None),
+        ("파일 6개를 삭제했습니다.", "파일 5개를 삭제했습니다.", "Deleted 5 files.", "en", "Deleted 6 files."),
+        ("1단계", "2단계", "Step 2", "en", "Step 1"),
+        ("파일 21개 중 1쪽", "파일 21개 중 2쪽", "Page 2, 21 files", "en", "Page 1, 21 files"),
+        ("메모리 2GB", "메모리 1GB", "1GB of memory", "en", "2GB of memory"),
+        ("메모리 2 GB", "메모리 1 GB", "1 GB of memory", "en", "2 GB of memory"),
+        ("5 files", "2 files", "2 файла", "ru", None),
+        ("105 files", "5 files", "5 файлов", "ru", None),
+        ("205 files", "105 files", "105 файлов", "ru", "205 файлов"),
+        ("2 files", "1 files", "1 tệp", "vi", "2 tệp"),
+        ("2 gigabytes", "1 gigabytes", "1GB", "ko", "2GB"),
+    ],
+)
+def test_numbers_are_not_adapted_where_the_word_after_them_may_be_another(
+    new: str, source: str, target: str, language: str, expected: str | None
+) -> None:
+    assert with_numbers_of(new, source, target, language) == expected

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from dragoman.system.files import (
     atomic_file,
     atomic_folder,
     atomic_new_files,
+    atomic_path,
     locked,
     partial_folder,
     refuse_unwritable_file,
@@ -134,6 +136,23 @@ def test_device_is_written_to_and_never_replaced() -> None:
     refuse_unwritable_file(Path(os.devnull))
     write_text_atomically(Path(os.devnull), "text")
     assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("name", [".", "/", "folder", "folder/.."])
+def test_a_folder_in_the_place_of_a_file_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    for writer in (atomic_file, atomic_path):
+        with (
+            pytest.raises(DragomanError, match=rf"^{re.escape(name)}: cannot be written: Is a directory; "),
+            writer(Path(name)),
+        ):
+            pytest.fail("the block was entered")
+    with pytest.raises(DragomanError, match="Is a directory"):
+        refuse_unwritable_file(Path(name))
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder"]
 
 
 def test_new_files_appear_together_or_not_at_all(tmp_path: Path) -> None:

@@ -186,6 +186,26 @@ def test_the_mark_of_a_key_is_before_a_word_and_never_in_a_placeholder(
     assert evaluate(tmp_path, CODE, question)["written"] == f'msgid "{source}"\nmsgstr "{written}"\n'
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        '<a href="%s" target="_blank">Learn more</a>',
+        "See http://example.com/~john/ for details",
+        "The _id field is unique",
+        "Drag&drop files",
+        "Copy&paste it",
+        "User_id is missing",
+        "Max_size",
+        "Unable to create Pids_info here",
+    ],
+)
+def test_a_sign_in_a_tag_an_address_or_a_name_is_no_mark(source: str, tmp_path: Path) -> None:
+    escaped = source.replace('"', '\\"')
+    answer = translated(tmp_path, f'msgid "{escaped}"\nmsgstr ""\n')
+    assert answer["lines"] == [source]
+    assert answer["written"] == f'msgid "{escaped}"\nmsgstr "[{escaped}]"\n'
+
+
 def test_white_space_around_lines_and_between_columns_stays(tmp_path: Path) -> None:
     content = "    indented line\r\n\r\nName\tPrice\r\n\tcode \r\n   \r\n  - item"
     answer = translated(tmp_path, content, name="a.txt")

@@ -14,8 +14,15 @@ from dragoman.text.words.particles import with_number_particles
 
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NUMBER_AND_RUN = re.compile(rf"({NUMBER.pattern})([가-힣]*)")
-# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.
+# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token, and a word has one form.
 _SINGLE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
+# The word of such letters after a number, directly or after a space.
+_WORD = re.compile(rf"(\s?)([^\W\d_{_SINGLE}]+)")
+# Languages in which a noun is the same after every number, and those with more forms than one for 1 and one for others.
+_ONE_FORM = frozenset(["bo", "dz", "id", "ja", "jv", "km", "ko", "lo", "ms", "my", "su", "th", "vi", "yue", "zh"])
+_MANY_FORMS = frozenset(
+    ["ar", "be", "bs", "cs", "cy", "ga", "gd", "he", "hr", "lt", "lv", "mt", "pl", "ro", "ru", "sk", "sl", "sr", "uk"]
+)
 _TOKEN = re.compile(rf"[{_SINGLE}]|\d+|[^\W\d_{_SINGLE}]+|[^\w\s]|_")
 
 
@@ -31,18 +38,38 @@ def without_numbers(key: str) -> str:
     return NUMBER.sub("0", key)
 
 
-def with_numbers_of(new: str, source: str, target: str) -> str | None:
+def with_numbers_of(new: str, source: str, target: str, language: str) -> str | None:
     """The `target` of `source` with the numbers of `new`, which differs from `source` in numbers alone.
 
-    None unless each number that differs is once in the source and once in the target. Korean particles agree with the
-    new number.
+    None unless each number that differs is once in the source and once in the target, and where the word after it in
+    the target, whose language is `language` (a primary subtag), may be another after the new number: `3rd`, `1 file`.
+    Korean particles agree with the new number.
     """
     old, wanted = NUMBER.findall(source), NUMBER.findall(new)
     changes = {number: other for number, other in zip(old, wanted, strict=True) if number != other}
     numbers = NUMBER.findall(target)
     if any(old.count(number) != 1 or numbers.count(number) != 1 for number in changes):
         return None
+    if language not in _ONE_FORM and any(_is_bound(*change, source, target, language) for change in changes.items()):
+        return None
     return _NUMBER_AND_RUN.sub(lambda match: _changed(match[1], match[2], changes), target)
+
+
+def _is_bound(old: str, new: str, source: str, target: str, language: str) -> bool:
+    """Whether the word after a number in the target may be another one after a new number; a unit, `GB`, is not."""
+    word, unit = _word_after(old, target), _word_after(old, source)
+    if word is None or (unit and unit[2] == word[2]):
+        return False
+    return not word[1] or _plural_form(old, language) != _plural_form(new, language)
+
+
+def _word_after(number: str, text: str) -> re.Match[str] | None:
+    return next((_WORD.match(text, match.end()) for match in NUMBER.finditer(text) if match[0] == number), None)
+
+
+def _plural_form(number: str, language: str) -> str:
+    """Equal for numbers after which a noun has the same form; it may have the same after others."""
+    return number[-2:] if language in _MANY_FORMS else str(number == "1")
 
 
 def _changed(number: str, run: str, changes: dict[str, str]) -> str:

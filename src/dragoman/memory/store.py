@@ -163,8 +163,9 @@ class Memory:
             return MemoryMatch(100, source, target, origin)
         newest = "numberless = ? order by added desc, id desc limit ?"
         rows = self._rows(newest, without_numbers(key), ADAPTED) if NUMBER.search(key) else []
+        language = primary_language(self.pair[1])
         for _, source, target, origin, known in rows:
-            if (adapted := with_numbers_of(key, known, target)) is not None:
+            if (adapted := with_numbers_of(key, known, target, language)) is not None:
                 return MemoryMatch(99, source, adapted, origin)
         return None
 

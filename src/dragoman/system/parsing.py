@@ -4,11 +4,13 @@ Input: text or bytes. Output: the value, or `Malformed`, a ValueError whose mess
 encoding, syntax, depth, numbers that no float and no int of Python holds.
 """
 
+import codecs
 import json
 import math
 import re
 import tomllib
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from typing import IO, Any, NoReturn
 from xml.parsers import expat
 
 from dragoman.errors import DataError
@@ -16,6 +18,11 @@ from dragoman.errors import DataError
 # A line of text shown in a message is cut to this many characters.
 SHOWN = 60
 POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+# An XML declaration, what of it names an encoding, and those that expat reads.
+_DECLARED = re.compile(rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?(\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["'])""")
+_READ_BY_EXPAT = ("utf-8", "utf-16", "iso8859-1", "ascii")
+_BLOCK = 1 << 16
 
 # What pydantic calls a type, and what a reader calls it.
 TYPES = {
@@ -82,6 +89,46 @@ def new_xml_parser(where: str, encoding: str | None = None, separator: str | Non
 
     parser.EntityDeclHandler = refuse
     return parser
+
+
+def xml_blocks(file: IO[bytes], where: str) -> Iterator[bytes]:
+    """An open XML file as expat reads it: of another encoding than UTF-8 and UTF-16, such as EUC-KR, as UTF-8.
+
+    Raises DataError for an encoding that is unknown or wrong.
+    """
+    head = file.read(_BLOCK)
+    declared = _DECLARED.match(head[:400])
+    encoding = _codec(declared[2].decode(), where) if declared else "utf-8"
+    if declared is None or encoding.startswith(_READ_BY_EXPAT):
+        yield head
+        yield from iter(lambda: file.read(_BLOCK), b"")
+        return
+    begin, end = declared.span(1)
+    head = head[:begin] + b" " * (end - begin) + head[end:]
+    encoding = "utf-8" if head.startswith(codecs.BOM_UTF8) else encoding
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    while True:
+        try:
+            text = decoder.decode(head, final=not head)
+        except UnicodeError as error:
+            begin = error.start if isinstance(error, UnicodeDecodeError) else 0
+            line += head[:begin].count(b"\n")
+            cause = f"not {encoding.upper()}, the encoding that the file declares"
+            raise DataError(f"{where}:{line}: {cause}; correct it, or save the file as UTF-8") from None
+        line += text.count("\n")
+        yield text.encode("utf-8", "surrogatepass")
+        if not head:
+            return
+        head = file.read(_BLOCK)
+
+
+def _codec(encoding: str, where: str) -> str:
+    """The name by which Python knows an encoding. Raises DataError for none."""
+    try:
+        "<".encode(encoding)  # no encoding of text: hex
+        return codecs.lookup(encoding).name
+    except (LookupError, UnicodeError):
+        raise DataError(f"{where}: encoding {encoding} is unknown; save the file as UTF-8") from None
 
 
 def plain_cause(message: str) -> str:

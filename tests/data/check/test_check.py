@@ -81,6 +81,17 @@ def test_a_doubtful_pair_is_counted_with_its_location(tmp_path: Path, pair: tupl
     assert kind not in counts(off)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\u200b", "\ufeff \u00ad"])
+@pytest.mark.parametrize("side", ["en", "ko"])
+def test_an_empty_side_is_named_by_its_file(tmp_path: Path, side: str, blank: str) -> None:
+    for name in ("en", "ko"):
+        lines = [f"{name} {n}" for n in range(5)]
+        (tmp_path / f"train.{name}").write_text("\n".join([blank if name == side else "text", *lines, ""]), "utf-8")
+    data = data_of(tmp_path, plain(5))
+    corpus = CorpusConfig(source=tmp_path / "train.en", target=tmp_path / "train.ko")
+    assert counts(data.model_copy(update={"train": (corpus,)}))["empty"] == (1, f"{tmp_path}/train.{side}:1")
+
+
 def test_all_faults_are_counted_in_one_run_and_training_is_refused_with_the_first(tmp_path: Path) -> None:
     data = data_of(tmp_path, plain(40))
     lines = (tmp_path / "train.tsv").read_bytes().split(b"\n")

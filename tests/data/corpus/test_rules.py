@@ -149,15 +149,24 @@ def test_what_differs(differ: Callable[[str, str], bool], source: str, target: s
     assert differ(target, source) is expected
 
 
+FINAL_ACCENTS = (
+    *("Zoë’s café", "Brontë’s novels", "Dijo: “Sí”.", "«Sí»", "“«Sí»”", "“você”", "«Sì…»", "lunedì\u00a03"),
+    *("„Vaří”", "„Vidíš“", "België\u00a0is"),
+)
+
+
 @pytest.mark.parametrize(
-    "text", ["Ärger in Île-de-France", "5 × 3 ≥ 12 °C", "„so“ – “so” … € 5", "naïve café, 앨범", "②"]
+    "text",
+    ["Ärger in Île-de-France", "5 × 3 ≥ 12 °C", "„so“ – “so” … € 5", "naïve café, 앨범", "②", *FINAL_ACCENTS],
 )
 def test_text_with_rare_characters_is_no_mojibake(text: str) -> None:
     assert not has_mojibake(text)
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-@pytest.mark.parametrize("text", ["한국어 문장입니다", "café au lait", "it’s", "Привет", "“quoted”"])
+@pytest.mark.parametrize(
+    "text", ["한국어 문장입니다", "네", "안녕", "OK 가", "café au lait", "it’s", "Привет", "“quoted”"]
+)
 def test_utf_8_read_with_another_encoding_is_mojibake(text: str, encoding: str) -> None:
     damaged = text.encode().decode(encoding, "replace")
     assert has_mojibake(damaged)

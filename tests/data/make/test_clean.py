@@ -141,6 +141,22 @@ def test_a_file_of_both_sides_stays_one(tmp_path: Path, name: str) -> None:
     assert read == kept(two)
     [malformed] = [each for each in rejects(result) if "problem" in each]
     assert (malformed["line"], malformed["reasons"]) == (10, ["bad_bytes"])
+    assert malformed["text"] == "one column"
+    assert result.unreadable.startswith(f"{tmp_path / name}:10: ")
+
+
+def test_a_corpus_of_another_pair_is_judged_by_its_languages(tmp_path: Path) -> None:
+    texts = ["그 책은 오래되었다.", "개가 집에서 잔다."], ["The book is quite old.", "The dog sleeps at home."]
+    given = project(tmp_path, list(zip(*texts, strict=True)))
+    (tmp_path / "run.toml").write_text(
+        (tmp_path / "run.toml").read_text().replace('target = "en"', 'target = "en", pairs = ["de-en", "ko-en"]')
+    )
+    assert clean(tmp_path, given).removed == {"script": 2}
+    result = clean(tmp_path, given, languages="ko-en", force=True)
+    assert (result.pairs_kept, result.removed) == (2, {})
+    for name in ("en-ko", "ko"):
+        with pytest.raises(ConfigError, match=rf"--languages\) '{name}': not in project.pairs, which are de-en, ko-en"):
+            clean(tmp_path, given, languages=name, force=True)
 
 
 def test_rules_follow_the_configuration(tmp_path: Path) -> None:

@@ -138,3 +138,33 @@ def test_a_tag_with_an_escape_before_it_is_a_tag(tmp_path: Path) -> None:
     (unit,) = document.units
     result = written(document, [InlineText(unit.source.text.upper(), unit.source.codes, unit.source.protected)])
     assert r"<![CDATA[<b>HELLO %S\</b>, OPEN \<i>IT\</i>.]]>" in result
+
+
+@pytest.mark.parametrize(
+    ("string", "text", "expected"),
+    [
+        (r"Welcome \uD83D\uDE00 back", "Welcome 😀 back", "WELCOME 😀 BACK"),
+        (r"\ud83c\uddf0\ud83c\uddf7 \u00e9 it", "🇰🇷 é it", "🇰🇷 É IT"),
+        ("<![CDATA[Terms & Conditions < 5]]>", "Terms & Conditions < 5", "<![CDATA[TERMS & CONDITIONS < 5]]>"),
+        ("<![CDATA[<b>Terms</b> & so]]>", "Terms & so", "<![CDATA[<b>TERMS</b> &amp; SO]]>"),
+        ("<![CDATA[Terms &#38; so]]>", "Terms & so", "<![CDATA[TERMS &amp; SO]]>"),
+        ("<![CDATA[See &#abc; & so]]>", "See &#abc; & so", "<![CDATA[SEE &#ABC; & SO]]>"),
+        (
+            "<![CDATA[See &#xffffff; &#55357;]]>",
+            "See &#xffffff; &#55357;",
+            "<![CDATA[SEE &amp;#XFFFFFF; &amp;#55357;]]>",
+        ),
+    ],
+)
+def test_characters_are_those_that_an_app_shows(string: str, text: str, expected: str, tmp_path: Path) -> None:
+    document = opened(tmp_path, f'<resources><string name="a">{string}</string></resources>')
+    [unit] = document.units
+    assert unit.source.text == text
+    new = InlineText(text.upper(), unit.source.codes, unit.source.protected)
+    assert f'<string name="a">{expected}</string>' in written(document, [new])
+
+
+def test_the_end_of_a_section_in_a_translation_is_divided(tmp_path: Path) -> None:
+    document = opened(tmp_path, "<resources><string name='a'><![CDATA[Read & this]]></string></resources>")
+    result = written(document, [InlineText("a]]>b <i> & c")])
+    assert "<![CDATA[a]]]]><![CDATA[>b < i> & c]]></string>" in result

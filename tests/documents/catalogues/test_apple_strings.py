@@ -9,6 +9,7 @@ import pytest
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated, written
 from documents.real import needs_data, real
 from dragoman.errors import DataError
+from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.inline import InlineText
 
 FILE = r"""/* Shown on
@@ -54,6 +55,19 @@ def test_all_but_the_values_stays(tmp_path: Path, mark: bytes, encoding: str) ->
     new = [InlineText('"안녕" %@\n\\'), None, InlineText("낱말"), None, None]
     expected = FILE.replace('"Hello, %@!"', r'"\"안녕\" %@\n\\"').replace("= word;", '= "낱말";')
     assert written(document, new) == mark + expected.encode(encoding)
+
+
+@pytest.mark.parametrize("content", ['"a" = "{text}";', "<key>NSStringLocalizedFormatKey</key><string>{text}</string>"])
+def test_a_variable_with_plural_forms_is_copied_with_its_position(content: str, tmp_path: Path) -> None:
+    variables = ["%1$#@files@", "%2$#@folders@"]
+    content = content.replace("{text}", "Copied %1$#@files@ in %2$#@folders@")
+    path = tmp_path / ("a.strings" if content.startswith('"') else "a.stringsdict")
+    path.write_text(content if content.startswith('"') else f"<plist><dict>{content}</dict></plist>")
+    [unit] = opened(path)[1]
+    copied = find_placeholders(unit.source.text, unit.patterns)
+    assert [placeholder.text for placeholder in copied] == variables
+    if path.suffix == ".strings":
+        assert [unit.source.text[begin:end] for begin, end in unit.source.protected] == variables
 
 
 def test_an_entry_without_a_value_is_left_and_named(tmp_path: Path) -> None:

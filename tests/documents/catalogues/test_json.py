@@ -67,6 +67,16 @@ def test_a_file_that_escapes_all_but_ascii_stays_so(tmp_path: Path) -> None:
     assert translated(path, ["읽기/쓰기"]) == r'{"a": "읽기\/쓰기"}'
 
 
+def test_names_and_arguments_of_a_chrome_message_are_copied(tmp_path: Path) -> None:
+    message = '{"message": "Open $URL$ for $USER_2$, $1", "placeholders": {"url": {"content": "$1"}}}'
+    path = saved(tmp_path, f'{{"a": {message}, "b": {{"message": "Costs $5", "description": "x"}}}}')
+    units = opened(path)[1]
+    copied = [[unit.source.text[begin:end] for begin, end in unit.source.protected] for unit in units]
+    assert copied == [["$URL$", "$USER_2$", "$1"], ["$5"]]
+    path = saved(tmp_path, '{"a": "Costs $5 or $6$"}')
+    assert opened(path)[1][0].source.protected == ()
+
+
 def test_of_an_object_for_a_message_only_the_message_is_text(tmp_path: Path) -> None:
     text = """{"a": {"defaultMessage": "Hello", "description": "A greeting", "id": "x"},
       "b": {"message": "Hello $NAME$",

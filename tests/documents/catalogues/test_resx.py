@@ -38,3 +38,23 @@ def test_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=message):
         opened(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "expected"),
+    [
+        ("Line one&#xD;&#xA;Line two", "Line one\nLine two", "LINE ONE&#xD;&#xA;LINE TWO"),
+        ("Line one&#10;&#10;Line two", "Line one\nLine two", "LINE ONE&#10;&#10;LINE TWO"),
+        ("Usage:\n  -a   all\r\n    -b both", "Usage:\n-a   all\n-b both", "USAGE:\n  -A   ALL\r\n    -B BOTH"),
+        ("Name:    {0}\ttab&#9;&amp;", "Name:    {0}\ttab\t&", "NAME:    {0}\tTAB\t&amp;"),
+        ("<![CDATA[One & <b>\nTwo\n  three]]>", "One & <b>\nTwo\nthree", "ONE &amp; &lt;B&gt;\nTWO\n  THREE"),
+        ("Or <![CDATA[\n  one\n two]]>\n three", "Or\none\ntwo\nthree", "OR\n  ONE\n TWO\n THREE"),
+        ("Or <![CDATA[ one  ]]>two", "Or  one  two", "OR  ONE  TWO"),
+    ],
+)
+def test_lines_and_columns_stay(value: str, text: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.resx"
+    path.write_bytes(f'<root><data name="a" xml:space="preserve"><value>{value}</value></data></root>'.encode())
+    hold_identity(path)
+    assert [unit.source.text for unit in opened(path)[1]] == [text]
+    assert f"<value>{expected}</value>" in translated(path, [text.upper()])

@@ -83,6 +83,10 @@ def test_forms_and_devices_are_those_of_the_source(tmp_path: Path) -> None:
     new = json.loads(translated(path, ["%#@dogs@", "개 %arg마리"]))["strings"]["a"]["localizations"]["ko"]
     assert new["substitutions"]["dogs"]["variations"]["plural"]["other"]["stringUnit"]["value"] == "개 %arg마리"
     assert new["substitutions"]["dogs"]["argNum"] == 1
+    data["strings"] = {"%1$d files %2$#@w@ left": {}}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    [unit] = opened(path)[1]
+    assert [unit.source.text[begin:end] for begin, end in unit.source.protected] == ["%1$d", "%2$#@w@"]
 
 
 @pytest.mark.parametrize(

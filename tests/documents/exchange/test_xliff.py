@@ -1,5 +1,6 @@
 """XLIFF: targets with the inline codes of their sources, nothing else changed."""
 
+import re
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -284,3 +285,43 @@ def test_text_between_halves_of_a_mark_that_forbids_translation_stays(tmp_path: 
     assert (
         '<sm id="1" translate="no"/>Big <ph id="2"/>Apple<em startRef="1"/> 열기</target>' in file.getvalue().decode()
     )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'Copy <ph id="1">%s</ph> to <ph id="2">%s</ph>',
+        '<x id="a" equiv-text="{{a}}"/> is in <x id="b" equiv-text="{{a}}"/> now',
+        'Copy <g id="3"><ph id="1">%s</ph> there</g> to <ph id="2">%s</ph>',
+        '<g id="3">Copy <ph id="1">%s</ph></g> to <ph id="2">%s</ph> now',
+    ],
+)
+def test_a_target_with_two_codes_for_one_variable_is_read_as_its_source_is(tmp_path: Path, source: str) -> None:
+    entry = f'<trans-unit id="1"><source>{source}</source></trans-unit>'
+    content = f'<xliff version="1.2"><file original="a" source-language="en"><body>{entry}</body></file></xliff>'
+    document = opened(tmp_path, content)
+    [unit] = document.units
+    result = written(document, [replace(unit.source, text=unit.source.text.upper())])
+    assert all(result.count(code) == 2 for code in re.findall("<(?:ph|x)[^>]*>", source))
+    [again] = opened(tmp_path, result).units
+    assert again.existing
+    assert again.existing.text == unit.source.text.upper()
+    assert again.existing.counted_codes == unit.source.counted_codes
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target"),
+    [
+        ("<source>Line one&#10;Line two\n  more</source>", "Line one\nLine two more", "LINE ONE&#10;LINE TWO MORE"),
+        (
+            '<source xml:space="preserve">One&#10;two\n  more   so</source>',
+            "One\ntwo\nmore   so",
+            "ONE&#10;TWO\n  MORE   SO",
+        ),
+    ],
+)
+def test_a_break_that_is_a_reference_is_of_the_text(tmp_path: Path, source: str, text: str, target: str) -> None:
+    content = f'<xliff version="1.2"><file><body><trans-unit id="1">{source}</trans-unit></body></file></xliff>'
+    document = opened(tmp_path, content)
+    assert [unit.source.text for unit in document.units] == [text]
+    assert f">{target}</target>" in written(document, [InlineText(text.upper())])

@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from documents.real import needs_data, real
-from documents.splicing import check_changed, check_laws, opened, replaced, texts, written
+from documents.splicing import check_changed, check_laws, louder, opened, replaced, texts, written
 from dragoman.documents import DocumentOptions
 from dragoman.errors import DataError
 from dragoman.text.words.inline import Code, InlineText
@@ -146,7 +147,7 @@ def test_deep_nesting_needs_no_recursion(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", ["<code>", "<sup>", "<svg>", "<", "<a", "&", "<!--", "<p translate=no>", "</b>", "<b>a"]
+    "tag", ["<code>", "<sup>", "<svg>", "<", "<a", "&", "<!--", "<p translate=no>", "</b>", "<b>a", "{{", "{%", "<%"]
 )
 def test_one_tag_again_and_again_is_no_trouble(tmp_path: Path, tag: str) -> None:
     path = tmp_path / "a.html"
@@ -203,8 +204,91 @@ def test_what_is_in_another_language_and_formulas_stay(tmp_path: Path) -> None:
     assert texts(document) == ["two trois four", "A map"]
     unit = next(iter(document.units))
     assert [unit.source.text[slice(*span)] for span in unit.source.protected] == ["trois"]
-    check_changed(check_laws(document.path), tmp_path)
-    assert len(texts(opened(tmp_path / "a.html", page, DocumentOptions("und", "ko")))) > 2
+    assert len(texts(opened(tmp_path / "b.html", page, DocumentOptions("und", "ko")))) > 2
+    result = written(check_laws(document.path), louder).decode()
+    assert texts(opened(tmp_path / "c.html", result, DocumentOptions("ko", "en"))) == ["twö trois föur", "A mäp"]
+    assert re.findall("lang=(.....)", result) == ['"ko">', '"ar">', '"ko">', '"fr">', '"ko">', '"de">']
+
+
+def test_elements_in_the_source_language_are_in_that_of_the_translation(tmp_path: Path) -> None:
+    page = (
+        '<html lang="{{ page.lang }}"><body lang="en"><p lang=\'en-GB\'>One <i lang=en>two</i> '
+        'and <code lang="en">x</code><div lang="en" translate="no">a</div><p lang="fr">un</p></body></html>'
+    )
+    document = check_laws(opened(tmp_path / "a.html", page).path)
+    assert replaced(document, {"One two and x": "하나 둘 그리고 x"}).decode() == (
+        '<html lang="{{ page.lang }}"><body lang="ko"><p lang="ko">하나 <i lang="ko">둘 </i>'
+        '그리고 <code lang="en">x</code><div lang="en" translate="no">a</div><p lang="fr">un</p></body></html>'
+    )
+    assert written(document, lambda _: None).decode() == page
+    other = opened(tmp_path / "b.html", page, DocumentOptions("und", "ko"))
+    assert written(other, louder, DocumentOptions("und", "ko")).decode().count('"ko"') == 0
+
+
+@pytest.mark.parametrize(
+    ("page", "result"),
+    [
+        ("<p>The <i class=x></i> icon.</p>", "<p>그 <i class=x></i> 그림.</p>"),
+        ("<p>The <a href=x><img src=y></a> icon.</p>", "<p>그 <a href=x><img src=y></a> 그림.</p>"),
+        ("<p>The <i></i><b></b> icon.</p>", "<p>그 <i></i><b></b> 그림.</p>"),
+        ("<p>The <b> </b> icon.</p>", "<p>그 <b></b> 그림.</p>"),
+    ],
+)
+def test_the_space_after_tags_around_nothing_stays(tmp_path: Path, page: str, result: str) -> None:
+    """A code is next to the word that follows it, and a space is on both sides of it."""
+    (unit,) = check_laws(opened(tmp_path / "a.html", page).path).units
+    assert unit.source.text == "The icon."
+    codes = tuple(replace(code, position=2) for code in unit.source.codes)
+    document = opened(tmp_path / "a.html", page)
+    assert written(document, lambda _: InlineText("그 그림.", codes)).decode() == result
+
+
+@pytest.mark.parametrize(("space", "written_space"), [("&nbsp;", "&nbsp;"), ("&#160;", "&#160;"), ("\xa0", "&#160;")])
+def test_a_no_break_space_is_written_as_the_page_can_read_it(tmp_path: Path, space: str, written_space: str) -> None:
+    """`&nbsp;` is not defined in a page that is XML."""
+    page = f'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p title="e{space}x">a{space}x</p></html>'
+    document = check_laws(opened(tmp_path / "a.xhtml", page).path)
+    changed = page.replace(f"e{space}", f"ë{written_space}").replace(f"a{space}", f"ä{written_space}")
+    assert written(document, louder).decode() == changed
+
+
+TEMPLATES = """\
+{% extends "base.html" %}
+{% block title %}Hello there{% endblock %}
+<!-- a {{ b -->
+<p>Dear <%= @user.name %>, you have <b>{{ n }}</b> items.</p>
+<p title='Say {{ "a" > b }} now'>If {% if x < 3 %}yes{% else %}no{% endif %} then {{ a | default: "b" }}.</p>
+<a href="{{< ref "/about" >}}">About us</a><img src="{{ "/a.png" | relative_url }}" alt="{{ page.name }}">
+<div {% if a > 3 %}class="x"{% endif %}>Text in it {# a <note> #}</div>
+<p><?php if ($a > 3): ?>many words<?php endif; ?> and <?= $x ?> done</p>
+<p>{{#if a}}Hello{{else}}Bye{{/if}} {{{name}}}</p>
+<script>var a = {{ x }}; if (a < b) {}</script><p>Use {{ here, and </p><p>}} there.</p>
+"""
+
+
+def test_templates_are_copied_and_statements_are_borders(tmp_path: Path) -> None:
+    document = check_laws(opened(tmp_path / "a.html", TEMPLATES).path)
+    assert texts(document) == [
+        "Hello there",
+        "Dear <%= @user.name %>, you have {{ n }} items.",
+        'Say {{ "a" > b }} now',
+        "If",
+        "yes",
+        "no",
+        'then {{ a | default: "b" }}.',
+        "About us",
+        "Text in it",
+        "many words",
+        "and <?= $x ?> done",
+        "Hello",
+        "Bye",
+        "Use {{ here, and",
+        "}} there.",
+    ]
+    check_changed(document, tmp_path)
+    result = written(opened(document.path), louder).decode()
+    pattern = r"{{(?! b -)[^}]*}}+|{%.*?%}|<%.*?%>|<\?.*?\?>|{#.*?#}"
+    assert re.findall(pattern, result) == re.findall(pattern, TEMPLATES.replace("here, and", "hërë, änd"))
 
 
 def test_attributes_of_elements_that_are_copied_are_text(tmp_path: Path) -> None:

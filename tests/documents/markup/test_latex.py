@@ -1,12 +1,14 @@
 """LaTeX: prose is translated between the same macros; formulas, references, code and comments stay byte for byte."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from documents.real import needs_data, real
-from documents.splicing import check_changed, check_laws, opened, replaced, texts
+from documents.splicing import check_changed, check_laws, opened, replaced, texts, written
 from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
 
 PAGE = r"""\documentclass{article}
 \usepackage[utf8]{inputenc} % no text
@@ -178,6 +180,15 @@ def test_nothing_in_the_preamble_hides_the_document(tmp_path: Path, preamble: st
         ("\\section[Short name]{A longer name}", ["Short name", "A longer name"]),
         ("It costs $5 today.\n\nAnd $x$ is a number.", ["It costs $5 today.", "And $x$ is a number."]),
         ("A \\only<2->{second} step.", ["A second step."]),
+        ("\\begin{itemize}\\item<2-|alert@2> Second point\\item <3->[Label] Third\\item <b> no overlay\\end{itemize}",
+         ["Second point", "Label", "Third", "<b> no overlay"]),
+        ("\\caption*{A red dog.}", ["A red dog."]),
+        ("\\caption[A short \\emph{form}]{A long form}", ["A short form", "A long form"]),
+        ("\\section<2>[Short]{A longer name}", ["Short", "A longer name"]),
+        ("A \\textbf<2>{bold} and \\textcolor<3->{red}{hot} dog.", ["A bold and hot dog."]),
+        ("\\footnote<2>[3]{A note} of it.", ["A note", "of it."]),
+        ("\\includegraphics<2>[width=3cm]{a dog}\\pause<3> Text.", ["Text."]),
+        ("See \\href{a%20b}{one} and \\href[page=3]{b%20c} {two}.", ["See one and two."]),
         ("One \\iffalse two \\else three\\fi\\ four.", ["One three four."]),
         ("A { brace.\n\nMore.", ["A", "brace.", "More."]),
         ("\\begin{quote} Not closed.\n\nMore.", ["Not closed.", "More."]),
@@ -194,3 +205,23 @@ def test_the_space_after_a_name_stays(tmp_path: Path) -> None:
     result = replaced(document, {source: source.replace("lab", "room")}).decode()
     assert "\\LaTeX\\ room" in result
     assert "\\TeX\\ users" in result
+
+
+def test_the_address_of_a_link_is_no_span_of_its_own(tmp_path: Path) -> None:
+    (unit,) = opened(tmp_path / "a.tex", "See \\href{u}{the link} and \\href[page=3]{v}{more}.\n").units
+    assert [code.text for code in unit.source.codes] == ["\\href{u}{", "}", "\\href[page=3]{v}{", "}"]
+
+
+@pytest.mark.parametrize("before", ["\\noindent", "\\item"])
+@pytest.mark.parametrize("source", ["\\textbf{Speed} is all.", "``Hi'' he said.", "$x$ is it.", "5 dogs."])
+def test_a_name_right_before_a_text_does_not_swallow_its_first_word(tmp_path: Path, before: str, source: str) -> None:
+    document = opened(tmp_path / "a.tex", f"{before}{source}\n")
+    result = written(document, started).decode()
+    assert result == f"{before} 참고 {source}\n"
+    assert [text[:2] for text in texts(opened(tmp_path / "b.tex", result))] == ["참고"]
+
+
+def started(source: InlineText) -> InlineText:
+    """The text with a word before it."""
+    codes = tuple(replace(code, position=code.position + 3) for code in source.codes)
+    return InlineText(f"참고 {source.text}", codes, tuple((begin + 3, end + 3) for begin, end in source.protected))

@@ -1,5 +1,6 @@
 """Markdown: what is written reads as the same blocks with the same markup, or the unit stays as it was."""
 
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -265,3 +266,206 @@ def test_a_value_over_two_lines_of_the_front_matter_is_one_text(tmp_path: Path) 
     result = replaced(document, {"What is new and how to upgrade": "새 것: 이렇게"}).decode()
     assert '\ndescription: "새 것: 이렇게"\nweight: 3\n' in result
     assert replaced(document, {}).decode() == page
+
+
+def upper(source: InlineText) -> InlineText:
+    """The text in capitals, outside of its protected spans."""
+    text = "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in source.text)
+    for begin, end in source.protected:
+        text = text[:begin] + source.text[begin:end] + text[end:]
+    return InlineText(text, source.codes, source.protected)
+
+
+@pytest.mark.parametrize(
+    ("page", "result"),
+    [
+        ('See [the page]({{< ref "/a b" >}}) now.', 'SEE [THE PAGE]({{< ref "/a b" >}}) NOW.'),
+        ('A [page]({% link a.md %} "A title").', 'A [PAGE]({% link a.md %} "A title").'),
+        ("Here ![a {{ n | f: 1 }} cat]({{ site.url }}/p.png).", "HERE ![A {{ n | f: 1 }} CAT]({{ site.url }}/p.png)."),
+        ('An <a href="{{ "x" | url }}">end</a>.', 'AN <a href="{{ "x" | url }}">END</a>.'),
+        ('The [text][a] or [post].\n\n[a]: {{< ref "/a" >}}\n[post]: {% post_url b %} "T"',
+         'THE [TEXT][a] OR [POST][post].\n\n[a]: {{< ref "/a" >}}\n[post]: {% post_url b %} "T"'),
+        ('[Out](u){:target="_blank"} ![a](p){width="5_0%"}.', '[OUT](u){:target="_blank"} ![A](p){width="5_0%"}.'),
+        ('# A title {data_x="y"}', '# A TITLE {data_x="y"}'),
+        ("A set {x=1} here.", "A SET {X=1} HERE."),
+        ("Code `{{` and `}}` here.", "CODE `{{` AND `}}` HERE."),
+        ('The <%= erb "x" %> end.', 'THE <%= erb "x" %> END.'),
+        ("At https://a.b/F_(b), *https://a.b/x_y* or a\\*b.", "AT HTTPS://A.B/F_(B), *HTTPS://A.B/X_Y* OR A\\*B."),
+        (":+1: is good :100:", ":+1: IS GOOD :100:"),
+    ],
+)  # fmt: skip
+def test_what_other_tools_read_in_a_text_stays(tmp_path: Path, page: str, result: str) -> None:
+    """Liquid, Hugo and Kramdown: addresses that are templates, attributes, symbols."""
+    document = check_laws(opened(tmp_path / "a.md", f"{page}\n").path)
+    assert written(document, upper).decode() == f"{result}\n"
+    assert document.remarks == []
+
+
+BLOCKS = """\
+{% highlight ruby %}
+puts 'hello' / highlight
+
+other
+{% endhighlight %}
+{{< highlight go >}}
+func main() {}
+
+{{< /highlight >}}
+{% comment %} hidden {% endcomment %}
+
+{% highlight js %}
+Is text, since it never ends.
+
+{% raw %}
+Some {{ x }} words
+{% endraw %}
+
+(a-label)=
+# A heading
+
+:::{figure} a.png
+:name: fig
+:alt: Stays
+
+A caption
+:::
+
+:::tip My title
+Inside
+:::
+
+::: warning[A label]{#id}
+:::
+
+:::{admonition} An aside
+:class: tip
+:::
+
+:::image type="content" source="x y":::
+
+--8<-- "file.md"
+
+--8<--
+a_file.md
+--8<--
+
+:name: is text
+"""
+
+
+def test_blocks_of_other_tools(tmp_path: Path) -> None:
+    document = check_laws(opened(tmp_path / "a.md", BLOCKS).path)
+    assert texts(document) == [
+        "Is text, since it never ends.",
+        "Some {{ x }} words",
+        "A heading",
+        "A caption",
+        "My title",
+        "Inside",
+        "A label",
+        "An aside",
+        "is text",
+    ]
+    check_changed(document, tmp_path)
+    result = replaced(opened(tmp_path / "a.md", BLOCKS), {"My title": '새 "제목"', "A label": "이름"}).decode()
+    assert result == BLOCKS.replace("My title", "새 '제목'").replace("A label", "이름")
+
+
+@pytest.mark.parametrize(
+    ("callout", "text", "result"),
+    [
+        ("> [!TIP] Title\n> Body words.\n", "Title\nBody words.", "> [!TIP] 제목\n> 본문.\n"),
+        ("> [!faq]- Title\n> Body\n> words.\n", "Title\nBody words.", "> [!faq]- 제목\n> 본문.\n"),
+        ("> [!my-note|left]+ Title\n> Body words.\n", "Title\nBody words.", "> [!my-note|left]+ 제목\n> 본문.\n"),
+    ],
+)
+def test_the_title_of_a_callout_ends_with_its_line(tmp_path: Path, callout: str, text: str, result: str) -> None:
+    document = check_laws(opened(tmp_path / "a.md", callout).path)
+    assert texts(document) == [text]
+    assert replaced(document, {text: "제목\n본문."}).decode() == result
+
+
+def test_a_callout_without_a_title_is_its_body(tmp_path: Path) -> None:
+    document = check_laws(opened(tmp_path / "a.md", "> [!NOTE]\n> Body\n> words.\n").path)
+    assert replaced(document, {"Body words.": "본문."}).decode() == "> [!NOTE]\n> 본문.\n"
+
+
+def test_a_translation_may_end_its_lines_without_a_full_stop(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.md", "One sentence.\nAnother one.\n\nThe end.\n</b>\n")
+    new = {"One sentence.\nAnother one.": "한 문장\n다른 문장", "The end.": "끝"}
+    assert replaced(document, new).decode() == "한 문장\n다른 문장\n\n끝\n</b>\n"
+    assert document.remarks == []
+
+
+FRONT = """\
+title: 2024 in review # a remark
+date: 2024-01-01
+description: >-
+  A folded text
+  of two lines.
+
+  The second.
+summary: |+
+
+    One sentence.
+    Another one.
+
+excerpt: |
+  One text
+  in two lines.
+tagline: 'It''s: so'
+short_title: true
+sidebar_label: {{ x }}
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_blocks_of_the_front_matter_are_texts(tmp_path: Path, line_end: str) -> None:
+    page = f"---\n{FRONT}---\nText.\n".replace("\n", line_end)
+    document = check_laws(opened(tmp_path / "a.md", page).path)
+    assert texts(document) == [
+        "2024 in review",
+        "A folded text of two lines.\nThe second.",
+        "One sentence.\nAnother one.",
+        "One text in two lines.",
+        "It's: so",
+        "Text.",
+    ]
+    assert document.notices == ()
+    new = ["2024년", "- 하나:\n# 둘", "한 문장.\n둘째.", "'글'", "그'것: 임", None]
+    translations = iter(InlineText(text) if text else None for text in new)
+    result = written(document, lambda _: next(translations)).decode()
+    expected = {
+        "2024 in review #": '"2024년" #',
+        "A folded text\n  of two lines.\n\n  The second.": "- 하나:\n\n  # 둘",
+        "One sentence.\n    Another one.": "한 문장.\n    둘째.",
+        "One text\n  in two lines.": "'글'",
+        "'It''s: so'": "'그''것: 임'",
+    }
+    for text, translation in expected.items():
+        page = page.replace(text.replace("\n", line_end), translation.replace("\n", line_end))
+    assert result == page
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["|\n  One\n\n  two", ">\n  One\n    two", "[One, two]", '"One \\x"', "One: two", "One #two", "# none\n  x: y"],
+)
+def test_what_stays_of_the_front_matter_is_named(tmp_path: Path, value: str) -> None:
+    document = check_laws(opened(tmp_path / "a.md", f"---\na: b\ndescription: {value}\n---\nText.\n").path)
+    is_text = value == "One #two"
+    assert texts(document) == ["One", "Text."] if is_text else ["Text."]
+    notices = ("line 3: the description in the front matter stays untranslated",)
+    assert document.notices == (() if is_text or value.startswith("#") else notices)
+
+
+def test_front_matter_in_toml(tmp_path: Path) -> None:
+    page = '+++\ntitle = \'Hello\'\nsummary = \'World\'\ndescription = """\nMore\n"""\n'
+    page += "subtitle = '''Stays'''\n+++\nText.\n"
+    document = check_laws(opened(tmp_path / "a.md", page).path)
+    stays = "in the front matter stays untranslated"
+    assert document.notices == (f"line 4: the description {stays}", f"line 7: the subtitle {stays}")
+    result = replaced(document, {"Hello": 'It\'s "it"', "World": "세계"}).decode()
+    front = tomllib.loads(result.split("+++")[1])
+    assert front == {"title": 'It\'s "it"', "summary": "세계", "description": "More\n", "subtitle": "Stays"}
+    assert "summary = '세계'" in result

@@ -9,6 +9,8 @@ import pytest
 from documents.laws import hold_identity, opened, texts, translated
 from documents.real import SAMPLES
 from documents.splicing import check_changed, check_laws
+from dragoman.documents.core.splice import UnreadableTranslation
+from dragoman.documents.markup import markdown
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -48,6 +50,69 @@ def test_nothing_is_masked_in_code_and_formulas(tmp_path: Path) -> None:
     path.write_text("See ``a ` {b``, `<T>` and $x_{1}$ where a > b.\n\n~~~\n{ <\n~~~\n", encoding="utf-8")
     assert texts(path) == ["See ``a ` {b``, `<T>` and $x_{1}$ where a > b."]
     assert hold_identity(path) == 1
+
+
+LONG_TAGS = """\
+<Card
+  title="A card"
+  href='/x'
+
+>
+  The body.
+</Card>
+
+One <a
+  href="/x"
+>link
+</a> here.
+
+<img
+  alt="A photo"
+/>
+
+<Tabs
+  items={{a: 1}}
+>
+
+Inside
+
+</Tabs>
+
+![A {x} dog](a.png) at {y}
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_tags_over_several_lines_stay(tmp_path: Path, line_end: str) -> None:
+    """Markdown would read `>` on a line of its own as a quote."""
+    path = tmp_path / "a.mdx"
+    path.write_bytes(LONG_TAGS.replace("\n", line_end).encode())
+    document, units = opened(path)
+    assert [(unit.location, unit.source.text) for unit in units] == [
+        ("line 1", "A card"),
+        ("line 6", "The body."),
+        ("line 9", "One link here."),
+        ("line 14", "A photo"),
+        ("line 22", "Inside"),
+        ("line 26", "at"),
+    ]
+    assert document.notices == ("line 26: has an expression and stays untranslated",)
+    assert hold_identity(path) == 6
+    result = translated(path, ["카드", "글", None, "사진", "안", None])
+    new = {"A card": "카드", "The body.": "글", "A photo": "사진", "Inside": "안"}
+    expected = LONG_TAGS.replace("\n", line_end)
+    for text, translation in new.items():
+        expected = expected.replace(text, translation)
+    assert result == expected
+    check_changed(check_laws(path), tmp_path)
+
+
+def test_what_has_lost_an_expression_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text("One {x} and <B c={d}>two</B>\n", encoding="utf-8")
+    monkeypatch.setattr(markdown, "write", lambda *call: call[-1].write(b'&lt;mdx-0 data-mdx="1"/> <mdx-1>two</mdx-1>'))
+    with pytest.raises(UnreadableTranslation, match="other tags or expressions"):
+        translated(path, [None])
 
 
 @pytest.mark.parametrize(

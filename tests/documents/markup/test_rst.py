@@ -4,11 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
 
 from documents.real import needs_data, real
 from documents.splicing import check_laws, louder, opened, replaced, texts, written
 from dragoman.text.words.inline import Code, InlineText
 
+QUIET = {"report_level": 5, "halt_level": 6, "warning_stream": False}
 PAGE = """\
 =====
 Title
@@ -123,3 +126,171 @@ def test_the_first_cell_of_a_row_of_a_list_table_is_text(tmp_path: Path) -> None
     document = check_laws(opened(tmp_path / "a.rst", page).path)
     assert texts(document) == ["Head one", "Head two", "cell one", "cell two"]
     assert document.notices == ()
+
+
+SPHINX = """\
+.. versionadded:: 2.0
+   Below the version.
+
+.. versionchanged:: 2.1 Behind the *version*
+   over two lines.
+
+   In the content.
+
+.. deprecated-removed:: 3.1 3.5
+   Behind two versions.
+
+.. seealso:: In the first line.
+
+.. only:: html and not man
+
+   Of a condition.
+
+   A title
+   =======
+
+   Of a section.
+
+.. glossary::
+   :sorted:
+
+   first term
+   second term
+      Of both terms.
+
+   third term
+      Of the last.
+
+.. py:function:: move(a, b)
+                 move(c)
+   :noindex:
+
+   Of a function.
+
+   :param a: Of a parameter.
+   :type a: list of names
+   :rtype: some name
+
+   .. note:: Inside of it.
+
+.. class:: Dog(name)
+
+   Of a class.
+
+.. tab-set::
+
+   .. tab-item:: Of a tab
+      :sync: key
+
+      Inside of a tab.
+"""
+
+
+def test_directives_of_sphinx_hold_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.rst"
+    path.write_text(SPHINX)
+    document = check_laws(path)
+    expected = [
+        "Below the version.",
+        "Behind the version over two lines.",
+        "In the content.",
+        "Behind two versions.",
+        "In the first line.",
+        "Of a condition.",
+        "A title",
+        "Of a section.",
+        "Of both terms.",
+        "Of the last.",
+        "Of a function.",
+        "Of a parameter.",
+        "Inside of it.",
+        "Of a class.",
+        "Of a tab",
+        "Inside of a tab.",
+    ]
+    assert texts(document) == expected
+    assert document.notices == ()
+    result = replaced(document, {"A title": "A longer title", "Below the version.": "Unter ihr."}).decode()
+    expected_page = SPHINX.replace("   A title\n   =======\n", "   A longer title\n   ==============\n")
+    assert result == expected_page.replace("Below the version.", "Unter ihr.")
+    assert document.remarks == []
+
+
+def test_directives_that_are_not_known_are_named(tmp_path: Path) -> None:
+    page = (
+        ".. strange:: x\n\n   Some words.\n\n.. toctree::\n\n   A page <a>\n\n.. empty:: y\n   :option: words\n\n"
+        ".. code-block:: c\n   :strange: 1\n\n   int x;\n"
+    )
+    document = check_laws(opened(tmp_path / "a.rst", page).path)
+    assert document.notices == ("the content of directives that are not known stays untranslated: strange",)
+
+
+def test_nothing_is_registered_in_docutils(tmp_path: Path) -> None:
+    opened(tmp_path / "a.rst", SPHINX)
+    tree = publish_doctree(".. only:: html\n\n   Text.\n\n* - .. seealso:: More.\n", settings_overrides=QUIET)
+    assert "Unknown directive type" in tree.astext()
+    assert not list(tree.findall(nodes.container))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("+------+-------+\n| Flag | Value |\n+------+-------+\n| on   | two   |\n+------+-------+\n", []),
+        ("====== =======\nFlag   Value\n====== =======\non     off\n====== =======\n", []),
+        ("========= ========\n``on``    The text\n          goes on.\n2         More.\n========= ========\n",
+         ["The text goes on.", "More."]),
+        (".. csv-table::\n\n   Value, on\n", []),
+        (".. list-table::\n\n   * - Value\n     - - A list\n\n       After it\n", ["Value", "A list", "After it"]),
+    ],
+)  # fmt: skip
+def test_a_cell_is_not_sought_in_other_lines(tmp_path: Path, table: str, expected: list[str]) -> None:
+    path = tmp_path / "a.rst"
+    path.write_text(f"{table}\nFirst.\n\nSecond.\n\nBy default it is on\n\n- Value\n- Head value\n- off\n")
+    document = check_laws(path)
+    assert texts(document) == [*expected, "First.", "Second.", "By default it is on", "Value", "Head value", "off"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "1) Text\n",
+        "(iv) Text\n(v) Text\n",
+        "* - + Text\n",
+        ":A field: - Text\n",
+        ":param x: Text\n",
+        "-f FILE, --file=FILE  Text\n",
+        "  Quote\n\n  -- Text\n",
+        ".. [#note] Text\n",
+        "| Text\n",
+        "- .. note:: Text\n",
+        ".. |name| replace:: Text\n",
+        "One\x0c\n\nTwo\u2028three\r\n\r\nText\r\n",
+        ".. sidebar:: Title\n   :subtitle: Text\n\n   More.\n",
+    ],
+)
+def test_a_text_is_behind_the_signs_of_its_line(tmp_path: Path, page: str) -> None:
+    document = opened(tmp_path / "a.rst", page)
+    assert "Text" in texts(document)
+    assert replaced(document, {"Text": "Word"}).decode() == page.replace("Text", "Word")
+    assert document.notices == ()
+
+
+def test_a_path_of_a_substitution_is_no_text(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.rst", ".. |dog| image:: a/red/dog.png\n.. |cat| unicode:: 0x2665\n")
+    assert texts(document) == []
+    assert document.notices == ()
+
+
+def test_texts_of_links_may_become_equal(tmp_path: Path) -> None:
+    page = (
+        "Title\n=====\n\nRead `here <http://a>`_ first.\n\nThen `here <http://b>`_ too.\n\n"
+        "- `Overview <c.html>`_\n- `Summary <d.html>`_\n- `Name <e.html>`_\n\nSee `Name`_ too.\n\nOther\n=====\n"
+    )
+    document = opened(tmp_path / "a.rst", page)
+    new = {"Title": "개요", "Other": "개요", "Overview": "개요", "Summary": "개요", "Then here too.": "then HERE too."}
+    result = replaced(document, new | {"Read here first.": "read here first."}).decode()
+    assert result == (
+        "개요\n====\n\nread `here <http://a>`__ first.\n\nthen `HERE <http://b>`__ too.\n\n"
+        "- `개요 <c.html>`__\n- `개요 <d.html>`__\n- `Name <e.html>`_\n\nSee `Name`_ too.\n\n개요\n====\n"
+    )
+    assert document.remarks == []

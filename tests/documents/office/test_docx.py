@@ -58,6 +58,8 @@ EXAMPLES = {
     run("At ") + field('HYPERLINK "x"', run("our site")) + run(" now"): ["At {1}our site{/1} now"],
     run("Where ") + "<m:oMath xmlns:m='m'><m:r><m:t>x</m:t></m:r></m:oMath>" + run(" is"): ["Where {1/} is"],
     run("hidden", "<w:vanish/>") + run("seen"): ["seen"],
+    run("shown", '<w:vanish w:val="0"/>'): ["shown"],
+    run("seen", '<w:specVanish w:val="off"/>'): ["seen"],
     f"<w:sdt><w:sdtPr/><w:sdtContent>{run('one')}</w:sdtContent></w:sdt>" + run(" text"): ["{1}one{/1} text"],
     run("no space ", space="") + run("here"): ["no spacehere"],
     run("12.5"): [],
@@ -217,3 +219,117 @@ def test_the_type_of_the_main_part_may_be_that_of_every_part(tmp_path: Path) -> 
     )
     document = check_laws(path, tmp_path)
     assert sorted(texts(document)) == ["Body.", "Footer.", "Header."]
+
+
+def ranged(kind: str, words: str, identifier: int = 0) -> str:
+    return f'<w:{kind}Start w:id="{identifier}"/>{words}<w:{kind}End w:id="{identifier}"/>'
+
+
+@pytest.mark.parametrize("kind", ["commentRange", "bookmark", "perm", "moveToRange"])
+def test_the_marks_of_a_range_are_around_the_translation_of_its_words(tmp_path: Path, kind: str) -> None:
+    document = word(
+        tmp_path, f"<w:p>{run('We discuss the ')}{ranged(kind, run('role of it'))}{run(' in the talks.')}</w:p>"
+    )
+    source = "We discuss the {1}role of it{/1} in the talks."
+    assert [shown(unit.source) for unit in document.units] == [source]
+    assert written_body(document, {source: "In den Gesprächen geht es {1}um die Rolle{/1}."}) == (
+        f"<w:p>{plain('In den Gesprächen geht es ')}{ranged(kind, plain('um die Rolle'))}{plain('.')}</w:p>"
+    )
+    check_laws(document.path, tmp_path)
+
+
+def plain(words: str) -> str:
+    return f"<w:r><w:t>{words}</w:t></w:r>"
+
+
+def test_ranges_that_overlap_end_after_they_begin(tmp_path: Path) -> None:
+    start, end = '<w:bookmarkStart w:id="1"/>', '<w:bookmarkEnd w:id="1"/>'
+    inner = run("red ") + start + run("car")
+    document = word(tmp_path, f"<w:p>{run('The ')}{ranged('commentRange', inner)}{run(' is')}{end}{run(' here')}</w:p>")
+    source = "The {1}red {2/}car{/1} is{3/} here"
+    assert [shown(unit.source) for unit in document.units] == [source]
+    body = written_body(document, {source: "Hier{3/} ist das {1}rote {2/}Auto{/1}"})
+    assert body == (
+        f"<w:p>{plain('Hier')}{start}{plain(' ist das ')}"
+        f"{ranged('commentRange', plain('rote ') + end + plain('Auto'))}</w:p>"
+    )
+    check_laws(document.path, tmp_path)
+
+
+def test_marks_that_enclose_nothing_stay_together(tmp_path: Path) -> None:
+    document = word(tmp_path, f"<w:p>{run('The')}{ranged('bookmark', ranged('bookmark', '', 1))}{run(' car')}</w:p>")
+    assert [shown(unit.source) for unit in document.units] == ["The{1/} car"]
+    body = written_body(document, {"The{1/} car": "Das Auto{1/} hier"})
+    assert body == f"<w:p>{plain('Das Auto')}{ranged('bookmark', ranged('bookmark', '', 1))}{plain(' hier')}</w:p>"
+
+
+def level(kind: str, words: str) -> str:
+    return f'<w:lvl><w:numFmt w:val="{kind}"/><w:lvlText w:val="{words}"/></w:lvl>'
+
+
+@pytest.mark.parametrize(
+    ("numbering", "source", "translation", "written"),
+    [
+        (level("decimal", "Article %1. "), "Article {1}%1{/1}.", "제{1}%1{/1}조.", "제%1조. "),
+        (level("none", "Note:"), "Note:", "참고:", "참고:"),
+    ],
+)
+def test_the_words_of_numberings(tmp_path: Path, numbering: str, source: str, translation: str, written: str) -> None:
+    document = word(tmp_path, "", numbering=numbering + level("bullet", "o") + level("decimal", "%1.%2"))
+    assert [shown(unit.source) for unit in document.units] == [source]
+    content = part(put(document, {source: translation}), "word/numbering1.xml")
+    assert re.findall('<w:lvlText w:val="(.*?)"', content) == [written, "o", "%1.%2"]
+    check_laws(document.path, tmp_path)
+
+
+CORE = "http://schemas.openxmlformats.org/package/2006/metadata/core-properties"
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected", "notices"),
+    [
+        ("ns0:subject[1]", ["A name", "A subject"], 0),
+        ("ns0:creator[1]", ["A name"], 1),
+        ("ns0:title[1]", ["A name"], 0),
+    ],
+)
+def test_properties_that_a_page_shows(tmp_path: Path, bound: str, expected: list[str], notices: int) -> None:
+    binding = f'<w:dataBinding w:prefixMappings="xmlns:ns1=\'{CORE}\'" w:xpath="/ns1:coreProperties[1]/{bound}"/>'
+    header = f"<w:p><w:sdt><w:sdtPr>{binding}</w:sdtPr><w:sdtContent>{run('12')}</w:sdtContent></w:sdt></w:p>"
+    story = f"<w:x {NAMESPACES}>{{}}</w:x>"
+    parts = {
+        MAIN: (f"{TYPE}document.main+xml", story.format("")),
+        "word/header1.xml": (f"{TYPE}header+xml", story.format(header)),
+        "docProps/core.xml": (
+            "application/vnd.openxmlformats-package.core-properties+xml",
+            "<x><title>A name</title><subject>A subject</subject><creator>Ann Lee</creator></x>",
+        ),
+    }
+    document = opened(office(tmp_path / "a.docx", parts))
+    assert texts(document) == expected
+    assert len(document.notices) == notices
+    check_laws(document.path, tmp_path)
+
+
+def test_lists_of_form_fields_and_shapes_of_older_versions(tmp_path: Path) -> None:
+    choice = '<w:ddList><w:listEntry w:val="Red wine"/></w:ddList>'
+    field_of_list = f'<w:fldChar w:fldCharType="begin"><w:ffData>{choice}</w:ffData></w:fldChar>'
+    group = '<v:group alt="A group"><v:oval alt="An oval"/><v:roundrect alt="A box"/></v:group>'
+    shapes = f'<w:pict>{group}<v:rect alt="A line"/></w:pict>'
+    document = word(tmp_path, f"<w:p><w:r>{field_of_list}</w:r><w:r>{shapes}</w:r></w:p>")
+    assert sorted(texts(document)) == ["A box", "A group", "A line", "An oval", "Red wine"]
+    check_laws(document.path, tmp_path)
+
+
+def test_shapes_on_charts_and_charts_of_2016(tmp_path: Path) -> None:
+    names = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    paragraph = f"<x {names}><a:p><a:r><a:t>{{}}</a:t></a:r></a:p></x>"
+    drawing = "application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml"
+    parts = {
+        MAIN: (f"{TYPE}document.main+xml", f"<w:document {NAMESPACES}/>"),
+        "word/drawings/drawing1.xml": (drawing, paragraph.format("A box")),
+        "word/charts/chartEx1.xml": ("application/vnd.ms-office.chartex+xml", paragraph.format("A title")),
+    }
+    document = opened(office(tmp_path / "a.docx", parts))
+    assert sorted(texts(document)) == ["A box", "A title"]
+    check_laws(document.path, tmp_path)

@@ -44,6 +44,10 @@ EXAMPLES = {
     "word" + NOTE + " more": ["word{1/} more", "Note"],
     "page <text:page-number>3</text:page-number> of the text": ["page {1}3{/1} of the text"],
     "a<text:soft-page-break/>b<text:bookmark/>c": ["ab{1/}c"],
+    "a<text:s text:c='²'/>b": ["a b"],
+    "I saw <text:ruby><text:ruby-base>東京</text:ruby-base><text:ruby-text>とう</text:ruby-text></text:ruby> today": [
+        "I saw {1}東京{/1} today"
+    ],
     "12.5": [],
 }
 
@@ -66,6 +70,58 @@ def test_styles_notes_and_spaces_are_written(tmp_path: Path) -> None:
     written = body_of(put(document, {"a {1}b{/1}{2/} c": "{2/}다  {1}나{/1} 가", "Note": "주석"}))
     note = span("T1", NOTE.replace("Note", "주석"))
     assert written == f'{note}다 <text:s text:c="1"/>{span("T1", "나")} 가'
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ('<text:change-start text:change-id="c"/>', '<text:change-end text:change-id="c"/>'),
+        ('<text:bookmark-start text:name="b"/>', '<text:bookmark-end text:name="b"/>'),
+        ('<text:reference-mark-start text:name="b"/>', '<text:reference-mark-end text:name="b"/>'),
+        ('<office:annotation office:name="a"/>', '<office:annotation-end office:name="a"/>'),
+    ],
+)
+def test_the_marks_of_a_range_are_around_the_translation_of_its_words(tmp_path: Path, start: str, end: str) -> None:
+    document = text(tmp_path, f"<text:p>We discuss {start}the main {span('T1', f'role{end}')} today</text:p>")
+    source = "We discuss {1}the main {2}role{/2}{/1} today"
+    assert [shown(unit.source) for unit in document.units] == [source]
+    written = body_of(put(document, {source: "Heute: {1}die {2}Rolle{/2}{/1}"}))
+    assert written.startswith(f"Heute: {start}die {span('T1', 'Rolle')}")
+    assert end in written
+    check_laws(document.path, tmp_path)
+
+
+def test_the_value_of_a_cell_is_its_text(tmp_path: Path) -> None:
+    attributes = 'office:value-type="string" office:string-value'
+    cell = f'<table:table-cell {attributes}="{{}}"><text:p>{{}}</text:p></table:table-cell>'
+    document = text(tmp_path, cell.format("word", "word") + cell.format("key", "word"))
+    written = part(put(document, {"word": "낱말"}), "content.xml")
+    assert cell.format("낱말", "낱말") + cell.format("key", "낱말") in written
+
+
+SVG = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+CHART = f"""<office:document-content {NAMES} {SVG} xmlns:chart="c"><office:body><office:chart>
+<chart:title><text:p>Sales</text:p></chart:title><table:table-cell office:value-type="string"><text:p>North</text:p>
+<svg:desc>Sheet1.A2</svg:desc></table:table-cell><table:table-cell office:value-type="float"><text:p>NaN</text:p>
+</table:table-cell></office:chart></office:body></office:document-content>"""
+
+
+def test_titles_and_labels_of_charts(tmp_path: Path) -> None:
+    media = "application/vnd.oasis.opendocument."
+    entries = f'<m:file-entry m:full-path="Object 1/" m:media-type="{media}chart"/>'
+    entries += f'<m:file-entry m:full-path="Object 2/" m:media-type="{media}spreadsheet"/>'
+    document = text(
+        tmp_path,
+        "<text:p>Body</text:p>",
+        **{
+            "META-INF/manifest.xml": f'<m:manifest xmlns:m="m">{entries}</m:manifest>',
+            "Object 1/content.xml": CHART,
+            "Object 2/content.xml": CHART,
+        },
+    )
+    assert texts(document) == ["Body", "Sales", "North"]
+    assert document.units[1].location == "Object 1, paragraph 1"  # type: ignore[index]
+    check_laws(document.path, tmp_path)
 
 
 def test_deleted_text_and_results_of_formulas_stay(tmp_path: Path) -> None:

@@ -123,3 +123,47 @@ def test_the_description_of_a_picture_is_text(tmp_path: Path) -> None:
     )
     assert texts(slides) == ["A title", "What it shows"]
     check_laws(slides.path, tmp_path)
+
+
+def sheet(path: Path, cells: str, rest: str = "") -> Document:
+    table = f'<table:table table:name="Data"><table:table-row>{cells}</table:table-row></table:table>'
+    return document(path / "a.ods", f"<office:spreadsheet>{table}{rest}</office:spreadsheet>")
+
+
+def valued(value: str, *paragraphs: str, formula: str = "") -> str:
+    content = "".join(f"<text:p>{paragraph}</text:p>" for paragraph in paragraphs)
+    return f'<table:table-cell {STRING} {formula} office:string-value="{value}">{content}</table:table-cell>'
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected", "value"),
+    [
+        (valued("Some words", "Some <text:span>words</text:span>"), ["Some words"], "[Some words]"),
+        (valued("One&#10;two", "One", "two"), ["One", "two"], "[One]&#10;[two]"),
+        (valued("A  tab", "A<text:tab/>tab"), ["A\ntab"], "[A&#9;tab]"),
+        (valued("Key", "Some words"), [], "Key"),
+        (valued("Some words", "Some words", formula='table:formula="of:=[.B1]"'), [], "Some words"),
+    ],
+)
+def test_a_value_that_is_the_text_of_its_cell(tmp_path: Path, cell: str, expected: list[str], value: str) -> None:
+    workbook = sheet(tmp_path, cell)
+    assert texts(workbook) == expected
+    assert f'office:string-value="{value}"' in part(written(workbook, longer), "content.xml")
+    check_laws(workbook.path, tmp_path)
+
+
+CALC = 'xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"'
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        '<table:filter-condition table:field-number="0" table:value="open" table:operator="="/>',
+        '<table:filter-condition><table:filter-set-item table:value="Open"/></table:filter-condition>',
+        f'<calcext:condition {CALC} calcext:value="=&quot;Open&quot;"/>',
+        '<style:style><style:map style:condition="cell-content()=&quot;Open&quot;"/></style:style>',
+    ],
+)
+def test_what_filters_and_formats_compare_stays(tmp_path: Path, rest: str) -> None:
+    cells = (f"<table:table-cell {STRING}><text:p>{text}</text:p></table:table-cell>" for text in ("Open", "Open it"))
+    assert texts(sheet(tmp_path, "".join(cells), rest)) == ["Open it"]

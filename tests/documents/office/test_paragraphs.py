@@ -82,6 +82,37 @@ def test_nothing_to_translate(tokens: list[Token]) -> None:
     assert analyse(tokens) is None
 
 
+def mark(name: str, of: str) -> Alone:
+    return Alone((name,), name, of)
+
+
+A, A_END, B, B_END = mark("a", "a"), mark("/a", "a"), mark("b", "b"), mark("/b", "b")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "source", "target", "result"),
+    [
+        ([Words("x "), A, Words("y"), A_END, Words(" z")], "x {1}y{/1} z", "z {1}y{/1} x", "z <a:y> x"),
+        ([A, Words("all"), A_END], "all", "다", "<a:다>"),
+        ([A, B, Words("x"), B_END, Words(" y"), A_END], "{1}x{/1} y", "y {1}x{/1}", "<a:y <b:x>>"),
+        ([Words("x"), A, A_END, Words(" y")], "x{1/} y", "{1/}y x", "*a*y x"),
+        ([Words("x"), A, BREAK, A_END, Words("y")], "x{1/}\n{2/}y", "{2/}가\n나{1/}", "*a*가|나*/a*"),
+        ([Words("x "), A, LINK, Words("y"), A_END, END], "x {1/}{2}y{3/}{/2}", "{2}y{3/}{/2}{1/} x", "<a:y*a*>*/a* x"),
+        (
+            [Words("v"), A, Words("w"), B, Words("x"), A_END, Words("y"), B_END, Words("z")],
+            "v{1}w{2/}x{/1}y{3/}z",
+            "{3/}v{1}w{/1}{2/}",
+            "*b*v<a:w>*/b*",
+        ),
+    ],
+)
+def test_ranges(tokens: list[Token], source: str, target: str, result: str) -> None:
+    paragraph = analyse(tokens)
+    assert paragraph is not None
+    assert shown(paragraph.source) == source
+    assert drawn(translated(paragraph, inline(target))) == result
+
+
 def test_what_a_translation_has_lost_is_not_lost() -> None:
     paragraph = analyse([Words("a"), NOTE, BREAK, Words("b"), PAGE, Words("c")])
     assert paragraph is not None
@@ -90,17 +121,21 @@ def test_what_a_translation_has_lost_is_not_lost() -> None:
 
 WORD = st.sampled_from(["a", "b ", " c", " ", "ab", "1"])
 LEAF = st.builds(Words, WORD, st.sampled_from([None, "x", "y"])) | st.just(NOTE) | st.just(BREAK) | st.just(PAGE)
-TREE = st.recursive(
-    st.lists(LEAF, max_size=5),
-    lambda inner: st.lists(inner | inner.map(lambda tokens: [LINK, *tokens, END]), max_size=4).map(
-        lambda lists: [token for each in lists for token in each]
-    ),
-    max_leaves=12,
-)
+MARK = st.builds(mark, st.sampled_from("cd"), st.sampled_from("012"))
+
+
+def trees(leaves: st.SearchStrategy[Token]) -> st.SearchStrategy[list[Token]]:
+    return st.recursive(
+        st.lists(leaves, max_size=5),
+        lambda inner: st.lists(inner | inner.map(lambda tokens: [LINK, *tokens, END]), max_size=4).map(
+            lambda lists: [token for tokens in lists for token in tokens]
+        ),
+        max_leaves=12,
+    )
 
 
 @settings(max_examples=25)
-@given(TREE)
+@given(trees(LEAF))
 def test_a_translation_that_is_its_source_changes_nothing_but_the_edges_of_wrappers(tokens: list[Token]) -> None:
     paragraph = analyse(tokens)
     if paragraph is None:
@@ -113,6 +148,21 @@ def test_a_translation_that_is_its_source_changes_nothing_but_the_edges_of_wrapp
     )
     again = translated(paragraph, paragraph.source)
     assert "".join(drawn([one]) for one in _split(again)) == "".join(drawn([one]) for one in _split(tokens))
+
+
+@settings(max_examples=50)
+@given(trees(LEAF | MARK | MARK))
+def test_marks_stay_in_their_order(tokens: list[Token]) -> None:
+    paragraph = analyse(tokens)
+    if paragraph is None:
+        return
+    assert is_nested(paragraph.source)
+    assert elements(translated(paragraph, paragraph.source)) == elements(tokens)
+    assert sorted(elements(translated(paragraph, inline("가")))) == sorted(elements(tokens))
+
+
+def elements(tokens: list[Token]) -> list[str]:
+    return [element for token in tokens for element in token.elements]
 
 
 def _split(tokens: list[Token]) -> list[Token]:

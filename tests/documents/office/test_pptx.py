@@ -25,8 +25,9 @@ def slides(path: Path, text: str, **others: str) -> Document:
         SLIDE: (f"{TYPE}presentationml.slide+xml", f"<p:sld {NAMES}>{text}</p:sld>"),
     }
     for name, content in others.items():
-        family = "drawingml" if name in ("chart", "diagramData") else "presentationml"
-        parts[f"ppt/{name}1.xml"] = f"{TYPE}{family}.{name}+xml", f"<p:x {NAMES}>{content}</p:x>"
+        family = "drawingml" if name in ("chart", "chartshapes", "diagramData") else "presentationml"
+        kind = "application/vnd.ms-office.chartex+xml" if name == "chartex" else f"{TYPE}{family}.{name}+xml"
+        parts[f"ppt/{name}1.xml"] = kind, f"<p:x {NAMES}>{content}</p:x>"
     return opened(office(path / "a.pptx", parts))
 
 
@@ -74,8 +75,10 @@ def test_all_parts_that_are_shown(tmp_path: Path) -> None:
         slideMaster=prompt.format(paragraph.format("prompt")) + paragraph.format("logo"),
         diagramData=paragraph.format("diagram"),
         chart=paragraph.format("chart") + labels,
+        chartex=paragraph.format("funnel"),
+        chartshapes=paragraph.format("box"),
     )
-    assert texts(document) == ["slide", "notes", "diagram", "logo", "chart", "label"]
+    assert texts(document) == ["slide", "notes", "diagram", "box", "logo", "chart", "label", "funnel"]
     assert [unit.location for unit in document.units][:2] == ["slide 1, paragraph 1", "notes 1, paragraph 1"]
     check_laws(document.path, tmp_path)
 

@@ -1,6 +1,7 @@
 """Workbooks: text of cells with its styles; formulas, codes of headers and names of columns fit afterwards."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def book(path: Path, strings: str, sheet: str = "", table: str = "", **others: s
     }
     if table:
         parts["xl/worksheets/_rels/sheet1.xml.rels"] = "x", relation.format(RELATIONS, "table", "../tables/table1.xml")
-        parts[TABLE] = f"{TYPE}table+xml", f'<table {MAIN} ref="A1:B3"><tableColumns>{table}</tableColumns></table>'
+        columns = f"<tableColumns>{table}</tableColumns>"
+        parts[TABLE] = f"{TYPE}table+xml", f'<table {MAIN} ref="A1:B3" totalsRowCount="1">{columns}</table>'
     for name, content in others.items():
         parts[f"xl/{name}.xml"] = f"{TYPE}{name}+xml", content
     return opened(office(path / "a.xlsx", parts))
@@ -118,6 +120,115 @@ def test_a_header_that_a_formula_names_stays(tmp_path: Path) -> None:
     assert re.findall('name="(.*?)"', part(put(document, {"Item": "품목"}), TABLE)) == ["품목", "Price"]
 
 
+def value(cell: str, text: str) -> str:
+    return f'<c r="{cell}" t="str"><v>{text}</v></c>'
+
+
+def inline_string(cell: str, text: str) -> str:
+    return f'<c r="{cell}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+@pytest.mark.parametrize("cell", [value, inline_string])
+def test_headers_whose_text_is_in_the_sheet(tmp_path: Path, cell: Callable[[str, str], str]) -> None:
+    row = f"<sheetData><row>{cell('A1', 'Item')}{cell('B1', 'Price')}</row>{{}}</sheetData>"
+    document = book(tmp_path, "", row.format(""), COLUMNS)
+    written = put(document, {"Item": "값", "Price": "값"})
+    assert re.findall('name="(.*?)"', part(written, TABLE)) == ["값", "값 2"]
+    assert re.findall("<(?:t|v)>(.*?)</", part(written, SHEET)) == ["값", "값 2"]
+    check_laws(document.path, tmp_path)
+    formula = '<row><c r="C2"><f>SUM(Table1[Price])</f></c></row>'
+    document = book(tmp_path, "", row.format(formula), COLUMNS)
+    assert texts(document) == ["Item"]
+    assert document.notices == ("headers of tables that formulas name stay as they are: Price",)
+
+
+@pytest.mark.parametrize("cell", ['<c r="A3" t="s"><v>0</v></c>', value("A3", "Total"), inline_string("A3", "Total")])
+def test_the_label_of_a_total_is_that_of_its_cell(tmp_path: Path, cell: str) -> None:
+    strings = si("Total") if 't="s"' in cell else ""
+    column = '<tableColumn id="1" name="Item" totalsRowLabel="Total"/>'
+    document = book(tmp_path, strings, f"<sheetData><row>{cell}</row></sheetData>", column)
+    written = put(document, {"Total": "합계"})
+    assert "합계" in part(written, STRINGS if strings else SHEET)
+    assert 'name="Item" totalsRowLabel="합계"' in part(written, TABLE)
+    check_laws(document.path, tmp_path)
+
+
+def test_a_number_of_a_string_that_is_none_is_left_alone(tmp_path: Path) -> None:
+    row = '<sheetData><row><c r="A1" t="s"><v>²</v></c></row></sheetData>'
+    document = book(tmp_path, si("Item"), row, COLUMNS)
+    assert texts(document) == ["Item"]
+    check_laws(document.path, tmp_path)
+
+
+def test_the_messages_of_a_rule(tmp_path: Path) -> None:
+    prompt = 'sqref="B2" promptTitle=" A number" prompt="First line_x000a_second &#10;line"'
+    extended = '<x:dataValidation xmlns:x="x" error="Too large"><x:sqref>C3</x:sqref></x:dataValidation>'
+    rules = f'<dataValidations><dataValidation type="whole" {prompt}/></dataValidations><ext>{extended}</ext>'
+    document = book(tmp_path, "", rules)
+    assert [(unit.location, unit.source.text, unit.max_length) for unit in document.units] == [
+        ("Data!B2, promptTitle", "A number", 31),
+        ("Data!B2, prompt", "First line\nsecond \nline", 255),
+        ("Data!C3, error", "Too large", 224),
+    ]
+    new = {"A number": "수" * 32, "First line\nsecond \nline": "하나\n둘\n셋_x000a_", "Too large": "가" * 224}
+    sheet = part(put(document, new), SHEET)
+    assert 'promptTitle=" A number" prompt="하나_x000a_둘_x000a_셋_x005F_x000a_"' in sheet
+    assert f'error="{"가" * 224}"' in sheet
+    assert document.remarks == ["Data!B2, promptTitle: not translated, because the program allows 31 characters"]
+    check_laws(document.path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "new", "written"),
+    [
+        (
+            "&CThe P&&L of it&RPage &P",
+            {"The P&L of it": "P&L", "Page {1}&P{/1}": "{1}&P{/1}쪽"},
+            "&CP&&L&R&P쪽",
+        ),
+        ('&C&"A &Left,Bold"Report&Rend', {"Report": "보고", "end": "끝"}, '&C&"A &Left,Bold"보고&R끝'),
+        ("A&&&R Company", {"A&": "가&", "Company": "회사"}, "가&&&R 회사"),
+    ],
+)
+def test_what_only_looks_like_a_section_of_a_header(
+    tmp_path: Path, header: str, new: dict[str, str], written: str
+) -> None:
+    text = header.replace("&", "&amp;")
+    document = book(tmp_path, "", f"<headerFooter><oddHeader>{text}</oddHeader></headerFooter>")
+    assert [shown(unit.source) for unit in document.units] == list(new)
+    sheet = part(put(document, new), SHEET)
+    assert f"<oddHeader>{written.replace('&', '&amp;')}</oddHeader>" in sheet
+    check_laws(document.path, tmp_path)
+
+
+def test_a_header_is_no_longer_than_excel_reads(tmp_path: Path) -> None:
+    header = f"&amp;L{'word ' * 20}&amp;R{'text ' * 20}"
+    document = book(tmp_path, "", f"<headerFooter><oddHeader>{header}</oddHeader></headerFooter>")
+    assert [unit.max_length for unit in document.units] == [99 + 25, 99 + 25]
+    written = put(document, {unit.source.text: unit.source.text[0] * 124 for unit in document.units})
+    assert len(re.findall("<oddHeader>(.*)</odd", part(written, SHEET))[0].replace("&amp;", "&")) == 254
+
+
+def test_shapes_on_charts_diagrams_and_charts_of_2016(tmp_path: Path) -> None:
+    names = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:cx="cx"'
+    paragraph = f"<x {names}><a:p><a:r><a:t>{{}}</a:t></a:r></a:p>{{}}</x>"
+    labels = (
+        '<cx:strDim type="cat"><cx:lvl><cx:pt idx="0">a label</cx:pt></cx:lvl></cx:strDim>'
+        '<cx:numDim><cx:lvl><cx:pt idx="0">NaN</cx:pt></cx:lvl></cx:numDim>'
+    )
+    graphics = {
+        "openxmlformats-officedocument.drawingml.diagramData": paragraph.format("a step", ""),
+        "ms-office.drawingml.diagramDrawing": paragraph.format("a drawn step", ""),
+        "openxmlformats-officedocument.drawingml.chartshapes": paragraph.format("a shape", ""),
+        "ms-office.chartex": paragraph.format("a title", labels),
+    }
+    main = {"xl/workbook.xml": (f"{TYPE}sheet.main+xml", f"<workbook {MAIN}><sheets/></workbook>")}
+    parts = {f"xl/p{at}.xml": (f"application/vnd.{kind}+xml", text) for at, (kind, text) in enumerate(graphics.items())}
+    document = opened(office(tmp_path / "a.xlsx", main | parts))
+    assert texts(document) == ["a step", "a drawn step", "a shape", "a title", "a label"]
+    check_laws(document.path, tmp_path)
+
+
 def test_comments(tmp_path: Path) -> None:
     comment = (
         f'<comments {MAIN}><commentList><comment ref="A1"><text>{RICH[4:-5]}</text></comment></commentList></comments>'
@@ -171,3 +282,24 @@ def test_what_is_compared_without_case_or_with_wildcards_stays(tmp_path: Path) -
     document = book(tmp_path, si("Approved", "Red item", "Open", "Wh?ts", "whats", "Approved or not"), sheet)
     assert texts(document) == ["whats", "Approved or not"]
     check_laws(document.path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sheet", "table"),
+    [
+        ("", '</tableColumns><autoFilter><filters><filter val="Open"/></filters></autoFilter><tableColumns>'),
+        ('<dataValidation type="custom"><formula1>A1="Open"</formula1></dataValidation>', COLUMNS),
+        ('<dataValidation type="list"><formula1>IF(A1="Open",B1:B2,B3:B4)</formula1></dataValidation>', COLUMNS),
+        ('<c r="B9"><f>OR(A1={"Yes";"Open"})</f></c>', COLUMNS),
+        ('<c r="B9"><f>OR({"Yes","Open"}&lt;&gt;A1)</f></c>', COLUMNS),
+    ],
+)
+def test_filters_of_tables_rules_and_arrays_compare_too(tmp_path: Path, sheet: str, table: str) -> None:
+    document = book(tmp_path, si("Open", "Open it"), sheet, table)
+    assert texts(document) == ["Open it"]
+    check_laws(document.path, tmp_path)
+
+
+def test_a_formula_of_quotation_marks_is_read_in_time(tmp_path: Path) -> None:
+    document = book(tmp_path, si("Open it"), f"<c r='A1'><f>A1={{{'&quot;' * 5001}</f></c>")
+    assert texts(document) == ["Open it"]

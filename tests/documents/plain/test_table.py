@@ -72,6 +72,53 @@ def test_a_table_of_languages_takes_translations_in_the_column_of_the_target(tmp
 
 
 @pytest.mark.parametrize(
+    ("header", "pair"),
+    [
+        ("English,Korean", ("en", "ko")),
+        ("en-US,ko-KR", ("en", "ko")),
+        ("en_US,ko_KR", ("en", "ko")),
+        ("영어,한국어", ("en-GB", "ko")),
+        ("Text,ko", ("en", "ko")),
+        ("Deutsch,zh_TW", ("de", "zh-Hant")),
+        ("en,en-GB", ("en", "en-GB")),
+    ],
+)
+def test_a_column_is_named_by_any_name_of_a_language(header: str, pair: tuple[str, str], tmp_path: Path) -> None:
+    path = saved(tmp_path, f"{header}\nOpen it,\nSave it,저장\n")
+    request = DocumentOptions(*pair)
+    assert [unit.existing and unit.existing.text for unit in opened(path, request)[1]] == [None, "저장"]
+    assert translated(path, ["열기", None], request) == f"{header}\nOpen it,열기\nSave it,저장\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "translation"),
+    [
+        ("context,text,ko\nMain menu,Open file,\n", ("en", "ko"), "context,text,ko\nMAIN MENU,OPEN FILE,\n"),
+        ("product,target\nGarden hose,Home owners\n", ("en", "de"), "product,target\nGARDEN HOSE,HOME OWNERS\n"),
+        ("id,text\n17,Open it\nA-18,Save it\n", ("en", "id"), "id,text\n17,OPEN IT\nA-18,SAVE IT\n"),
+        ("id,text\n17,Open it\nA-18,Save it\n", ("id", "en"), "id,text\n17,OPEN IT\nA-18,SAVE IT\n"),
+        ("no,text\nmenu.a,Open the file\n", ("no", "en"), "no,text\nmenu.a,OPEN THE FILE\n"),
+    ],
+)
+def test_without_a_column_for_the_source_texts_are_translated_in_place(
+    text: str, pair: tuple[str, str], translation: str, tmp_path: Path
+) -> None:
+    path = saved(tmp_path, text)
+    document, units = opened(path, DocumentOptions(*pair))
+    assert all(unit.existing is None for unit in units)
+    assert translated(path, [unit.source.text.upper() for unit in units], DocumentOptions(*pair)) == translation
+    assert document.again is not None
+
+
+def test_a_record_that_ends_early_gets_the_cell_of_its_translation(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'key,en,note,ko\r\na,"Hello, you"\r\nb,Good bye,x,안녕\r\nc,Open it,\r\nd\r\ne,42')
+    assert translated(path, ["안녕, 너", None, "열기", None]) == (
+        'key,en,note,ko\r\na,"Hello, you",,"안녕, 너"\r\nb,Good bye,x,안녕\r\nc,Open it,,열기\r\nd\r\ne,42'
+    )
+    assert translated(path, [None] * 4) == path.read_bytes().decode()
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("a;b\n1,5;One, two\n2,5;Three, four\n", ["One, two", "Three, four"]),

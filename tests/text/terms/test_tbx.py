@@ -47,6 +47,13 @@ def test_version_3_in_both_styles(tmp_path: Path) -> None:
     assert glossary(tmp_path, V3_DCT) == {"new": ("새것",)}
 
 
+def test_terms_in_an_encoding_of_several_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tbx"
+    path.write_bytes(V3_DCA.replace("<tbx", '<?xml version="1.0" encoding="EUC-KR"?>\n<tbx').encode("euc-kr"))
+    terms = {entry.term: entry.translations for entry in TermBase.read(path).glossary("en", "ko").entries}
+    assert terms == glossary(tmp_path, V3_DCA)
+
+
 def test_a_star_is_no_stem(tmp_path: Path) -> None:
     path = tmp_path / "terms.tbx"
     path.write_text(V3_DCA, encoding="utf-8")

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, strategies
 from langcodes import Language
 
-from dragoman.text.words.language import detect_language, language_name, primary_language, same_language, tag_distance
+from dragoman.text.words.language import (
+    declares_other,
+    detect_language,
+    language_name,
+    primary_language,
+    same_language,
+    tag_distance,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,22 @@ from dragoman.text.words.language import detect_language, language_name, primary
 )
 def test_a_language_has_one_primary_code(tags: str, language: str) -> None:
     assert {primary_language(tag) for tag in tags.split() or [""]} == {language}
+
+
+@pytest.mark.parametrize(
+    ("tag", "wanted", "expected"),
+    [
+        ("de", "ko", True),
+        ("zh_TW", "zh-CN", True),
+        ("ko_KR.UTF-8", "ko", False),
+        ("", "ko", False),
+        ("Korean", "ko", False),
+        ("und", "ko", False),
+        ("ko", "und", False),
+    ],
+)
+def test_a_file_declares_another_language_only_with_a_tag(tag: str, wanted: str, expected: bool) -> None:
+    assert declares_other(tag, wanted) is expected
 
 
 def test_languages_of_one_family_stay_apart() -> None:

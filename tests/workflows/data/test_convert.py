@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 import tracemalloc
 from pathlib import Path
@@ -12,6 +13,7 @@ from documents.real import needs_data, real
 from dragoman.data.corpus.tmx import read_tmx
 from dragoman.errors import ConfigError, DataError
 from dragoman.workflows.data.convert import convert_data
+from dragoman.workflows.documents.memory import add_to_memory
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <tmx version="1.4"><header srclang="en"/><body>
@@ -102,6 +104,57 @@ def test_finished_pairs_of_catalogues(tmp_path: Path) -> None:
         convert_data(files[:1], tmp_path / "d.tsv", source="en", target="ko")
 
 
+def xliff(languages: str, version: str = "1.2") -> str:
+    unit = "<source>Open</source><target>Öffnen</target>"
+    if version == "1.2":
+        return (
+            f'<xliff version="1.2"><file original="a" datatype="plaintext" {languages}><body><trans-unit id="1">{unit}'
+            '</trans-unit></body></file><file original="b" datatype="plaintext" source-language="en" '
+            'target-language="ko"><body><group><trans-unit id="2"><source>Close</source><target>닫기</target>'
+            "</trans-unit></group></body></file></xliff>"
+        )
+    return (
+        f'<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" {languages}><file id="f"><unit id="1">'
+        f'<segment state="final">{unit}</segment></unit></file></xliff>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "pairs"),
+    [
+        ("a.po", PO.replace('UTF-8\\n"', 'UTF-8\\n"\n"Language: de\\n"'), []),
+        ("a.po", PO.replace('UTF-8\\n"', 'UTF-8\\n"\n"Language: ko_KR\\n"'), ["Open\t열기"]),
+        ("a.po", PO.replace('UTF-8\\n"', 'UTF-8\\n"\n"Language: Korean\\n"'), ["Open\t열기"]),
+        ("a.xliff", xliff('source-language="en" target-language="de"'), ["Close\t닫기"]),
+        ("a.xliff", xliff('source-language="fr" target-language="ko"'), ["Close\t닫기"]),
+        ("a.xliff", xliff('source-language="en-US"'), ["Open\tÖffnen", "Close\t닫기"]),  # undeclared
+        ("a.xliff", xliff('srcLang="en" trgLang="de"', "2.0"), []),
+        ("a.xliff", xliff('srcLang="fr" trgLang="ko"', "2.0"), []),
+        ("a.xliff", xliff('srcLang="en-GB" trgLang="ko-KR"', "2.0"), ["Open\tÖffnen"]),
+    ],
+)
+def test_only_pairs_of_the_languages_that_a_file_declares(
+    tmp_path: Path, name: str, content: str, pairs: list[str]
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    output = tmp_path / "pairs.tsv"
+    if pairs:
+        convert_data([tmp_path / name], output, source="en", target="ko")
+        assert output.read_text("utf-8").splitlines() == pairs
+    else:
+        with pytest.raises(DataError, match="no pair of en and ko"):
+            convert_data([tmp_path / name], output, source="en", target="ko")
+
+
+def test_a_file_of_the_other_direction_has_no_pair(tmp_path: Path) -> None:
+    (tmp_path / "a.xliff").write_text(xliff('source-language="en" target-language="ko"'), encoding="utf-8")
+    (tmp_path / "b.po").write_text(PO.replace('UTF-8\\n"', 'UTF-8\\n"\n"Language: ko\\n"'), encoding="utf-8")
+    with pytest.raises(DataError, match="no pair of ko and en"):
+        convert_data([tmp_path / "a.xliff", tmp_path / "b.po"], tmp_path / "c.tsv", source="ko", target="en")
+    with pytest.raises(DataError, match="nothing from ko into en"):
+        add_to_memory(tmp_path / "m.db", tmp_path / "a.xliff", source="ko", target="en")
+
+
 def test_lines_of_units_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     path.write_text(TMX, encoding="utf-8")
@@ -129,6 +182,51 @@ def test_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(ConfigError, match="not a bilingual document"):
         convert_data([tmp_path / "a.txt"], tmp_path / "b.tsv", source="en", target="ko")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ('<ph x="1">&lt;br/&gt;</ph>', "First line Second line"),
+        ('<ph x="1">&lt;w:br /&gt;</ph>', "First line Second line"),
+        ('<ph type="lb"/>', "First line Second line"),
+        ("<it pos='begin'>\\n</it>", "First line Second line"),
+        ("<ph>&#10;</ph>", "First line Second line"),
+        ("<ph>&lt;b&gt;<sub>a</sub></ph>", "First lineSecond line"),
+        ("<ph>&lt;brand/&gt;</ph>", "First lineSecond line"),
+    ],
+)
+def test_a_code_that_is_a_line_break_parts_words(tmp_path: Path, code: str, text: str) -> None:
+    (tmp_path / "a.tmx").write_text(
+        TMX.replace("Only English", f"First line{code}Second line").replace(
+            "</seg></tuv></tu>\n<tu><tuv lang",
+            "</seg></tuv><tuv xml:lang='ko'><seg>첫째 둘째</seg></tuv></tu>\n<tu><tuv lang",
+        ),
+        encoding="utf-8",
+    )
+    assert [pair.source for pair in read_tmx(tmp_path / "a.tmx", "en", "ko")][1] == text
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "EUC-KR", "cp949", "Johab", "ISO-2022-KR"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_memory_in_any_encoding(tmp_path: Path, encoding: str, mark: bytes) -> None:
+    content = TMX.replace("UTF-8", encoding).replace("<body>", f"<body><!--{'가' * 70_000}-->")
+    (tmp_path / "a.tmx").write_bytes(mark + content.encode("utf-8" if mark else encoding))
+    assert [pair.target for pair in read_tmx(tmp_path / "a.tmx", "en", "ko")] == ["확인을 누르고 기다리기", "예"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TMX.replace("UTF-8", "x-hangul").encode(), "a.tmx: encoding x-hangul is unknown; save the file as UTF-8"),
+        (TMX.replace("UTF-8", "hex").encode(), "a.tmx: encoding hex is unknown; save the file as UTF-8"),
+        (TMX.replace("UTF-8", "EUC-KR").encode(), "a.tmx:4: not EUC_KR, the encoding that the file declares; correct"),
+    ],
+)
+def test_a_memory_in_no_encoding(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.tmx").write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(f"{tmp_path}/{message}")):
+        convert_data([tmp_path / "a.tmx"], tmp_path / "b.tsv", source="en", target="ko")
 
 
 @pytest.mark.slow

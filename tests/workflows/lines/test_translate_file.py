@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import dragoman
+from dragoman.data.corpus.corpus import read_lines
+from dragoman.workflows.lines.partial_output import partial_output
 from dragoman.workflows.lines.translate import LinesResult
 
 ENGLISH = [f"There are {n} dogs in the garden." if n % 5 else "" for n in range(90)]
@@ -57,6 +59,24 @@ def test_the_output_has_the_translation_of_each_line(to_korean: dragoman.Transla
     assert expected[0] == ""
     assert (result.lines, result.resumed, result.from_memory) == (len(ENGLISH), 0, 0)
     assert names(tmp_path) == ["in", "out"]
+
+
+@pytest.mark.parametrize("name", ["out.gz", "out.zst", "out"])
+def test_the_output_is_compressed_as_its_name_says(tmp_path: Path, name: str) -> None:
+    def interrupted() -> None:
+        with partial_output(tmp_path / name, {}) as output:
+            output.write(["one"], "하나\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(dragoman.Interrupted):
+        interrupted()
+    with partial_output(tmp_path / name, {}, resume=True) as output:
+        assert output.has(["one"])
+        output.write(["two"], "둘\n")
+    assert list(read_lines(tmp_path / name)) == ["하나", "둘"]
+    is_plain = (tmp_path / name).read_bytes().startswith("하나".encode())
+    assert is_plain == (name == "out")
+    assert names(tmp_path) == [name]
 
 
 @pytest.mark.slow

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
 
+from dragoman.data.corpus.corpus import compressed_writer
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, is_special, refuse_unwritable_file
 from dragoman.workflows.lines.partial_output import partial_output, refuse_taken
@@ -63,15 +64,17 @@ def refuse_output(output: Path, inputs: Sequence[Path], *, resume: bool, force: 
 
 @contextmanager
 def destination(output: Path) -> Iterator[IO[str]]:
-    """Where text goes: stdout, or a file that appears only when it is complete.
+    """Where text goes: stdout, or a file that appears only when it is complete, compressed if its name says so.
 
     Raises DragomanError if writing fails.
     """
     if output == STDOUT:
         yield sys.stdout
         return
-    with atomic_file(output) as file, TextIOWrapper(file, encoding="utf-8", newline="\n") as text:
-        yield text
+    with atomic_file(output) as file, ExitStack() as stack:
+        written = compressed_writer(file, output.name, stack)
+        with TextIOWrapper(written, encoding="utf-8", newline="\n") as text:
+            yield text
 
 
 @contextmanager

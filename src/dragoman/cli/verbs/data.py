@@ -85,6 +85,9 @@ def clean(
     source: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the cleaned files and the rejects.")],
     rest: TargetAndKeys = None,
+    languages: Annotated[
+        str, typer.Option(help="Which of project.pairs it is, e.g. en-ko; the first one unless given.")
+    ] = "",
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes; none changes the result.")] = 1,
     ray: Annotated[bool, typer.Option("--ray", help="Run the rules under Ray Data, on the cluster it finds.")] = False,
     models: Annotated[
@@ -107,7 +110,7 @@ def clean(
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import percent, shown
     from dragoman.config.file import load_config
-    from dragoman.workflows.data.clean import clean_data
+    from dragoman.workflows.data.clean import UNREADABLE, clean_data
 
     target, keys = _target_and_keys(rest)
     if disagreement is not None and not models:
@@ -119,6 +122,7 @@ def clean(
             source,
             target,
             output=output,
+            languages=languages,
             workers=workers,
             ray=ray,
             force=force,
@@ -139,13 +143,15 @@ def clean(
         for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
     most = next(iter(result.removed), "")
-    if not result.pairs_kept and most in ("bad_bytes", "control"):
-        raise DataError(f"{source}: nothing was kept, it is not UTF-8; convert the file to it, with iconv for example")
+    is_unreadable = most in UNREADABLE and bool(result.unreadable)
+    if not result.pairs_kept and is_unreadable:
+        raise DataError(f"{result.unreadable} (nothing was kept; {result.rejects} has all lines)")
     if not result.pairs_kept:
         raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
     if 2 * result.pairs_kept < result.pairs:
         why = f"fewer than half of the pairs are kept, and most went by the rule {most}"
-        say(f"{why}: are the two sides swapped, or of other languages than [project] has?", style="bold red")
+        guess = "are the two sides swapped, or of other languages than [project] has?"
+        say(f"{why}: {result.unreadable if is_unreadable else guess}", style="bold red")
     if not as_json:
         say(f"Next: {program()} data split {quoted(config, *result.files)}")
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.check.alignment import Alignment, Misaligned
-from dragoman.data.corpus.block_reader import BlockReader, Reading
+from dragoman.data.corpus.block_reader import BlockReader, Reading, bad_byte
 from dragoman.data.corpus.corpus import describe_unequal
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
 from dragoman.data.corpus.pair_block import SPACE, Lines, PairBlock, TextSide
 from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusFinding, CorpusReport, FaultExample
-from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio
+from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio, without_text
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import are_swapped, in_other_language, languages_of
 from dragoman.errors import counted
@@ -217,21 +217,16 @@ def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: PairBlock
 def _is_of_target(kind: str, block: PairBlock, index: int) -> bool:
     """Whether an empty line or bad bytes are on the side of the target."""
     if kind == "empty":
-        return bool(block.source.lines[index].strip())
+        return not without_text(block.source)[index]
     return kind == "bad_bytes" and index not in block.malformed and is_text(block.source.lines[index])
 
 
 def _example(location: str, block: PairBlock, index: int) -> FaultExample:
     source, target = (_excerpt(side.lines[index]) for side in (block.source, block.target))
-    return FaultExample(location, source, target, block.malformed.get(index, "") or _bad_byte(block, index))
-
-
-def _bad_byte(block: PairBlock, index: int) -> str:
-    """The first byte of a pair that is not UTF-8 (PEP 383), and what to do; "" if there is none."""
-    for text in (block.source.lines[index], block.target.lines[index]):
-        if bad := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
-            return f"not UTF-8 (byte 0x{ord(bad) & 0xFF:02x}); convert the file to UTF-8, with iconv for example"
-    return ""
+    if line := block.malformed.get(index):
+        return FaultExample(location, source, target, line.problem)
+    detail = bad_byte(block.source.lines[index]) or bad_byte(block.target.lines[index])
+    return FaultExample(location, source, target, detail)
 
 
 def _excerpt(text: str) -> str:

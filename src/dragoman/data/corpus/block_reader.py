@@ -14,11 +14,12 @@ from typing import IO, Any, cast
 
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.corpus import decompressed, file_errors, sides_of
-from dragoman.data.corpus.pair_block import BLOCK_LINES, PairBlock
+from dragoman.data.corpus.pair_block import BLOCK_LINES, MalformedLine, PairBlock
 
 CHUNK = 1 << 20
 # A block ends early if its lines are long, so that its arrays stay small.
 BLOCK_BYTES = 4 << 20
+_CONVERT = "convert the file to UTF-8, with iconv for example"
 
 
 class Reading:
@@ -85,10 +86,33 @@ def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> PairBl
         try:
             pair = sides_of(line, corpus)
         except ValueError as error:
-            pair, malformed[index] = ("", ""), str(error)
+            pair, malformed[index] = ("", ""), MalformedLine(line, str(error))
         source.append(pair[0])
         target.append(pair[1])
     return PairBlock(source, target, first, malformed)
+
+
+def unreadable_at(block: PairBlock, row: int, corpus: CorpusConfig) -> str:
+    """Where and why a pair cannot be read as two lines of text, and what to do; "" if it can."""
+    if line := block.malformed.get(row):
+        return f"{corpus.source}:{block.first + row}: {_bad_line_end(line.text) or line.problem}"
+    for path, side in ((corpus.files[0], block.source), (corpus.files[-1], block.target)):
+        if problem := bad_byte(text := side.lines[row]) or _bad_line_end(text):
+            return f"{path}:{block.first + row}: {problem}"
+    return ""
+
+
+def bad_byte(text: str) -> str:
+    """The first byte of a text that is not UTF-8 (PEP 383), and what to do; "" if there is none."""
+    if bad := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
+        return f"not UTF-8 (byte 0x{ord(bad) & 0xFF:02x}); {_CONVERT}"
+    return ""
+
+
+def _bad_line_end(text: str) -> str:
+    if "\0" in text:
+        return f"null characters, as UTF-16 has them; {_CONVERT}"
+    return "a carriage return within the line; end each line with a newline" if "\r" in text else ""
 
 
 class _FileLines:

@@ -117,8 +117,8 @@ def reject_line(block: PairBlock, row: int, reasons: Sequence[str], score: float
         "source": block.source.lines[row],
         "target": block.target.lines[row],
     }
-    if row in block.malformed:
-        reject["problem"] = block.malformed[row]
+    if line := block.malformed.get(row):
+        reject |= {"problem": line.problem, "text": line.text}
     if score is not None:
         reject["score"] = round(score, 4) if math.isfinite(score) else None
     return json.dumps(reject, ensure_ascii=False)

@@ -9,6 +9,7 @@ each for the properties below; it is looked up in a table that learns a characte
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +132,25 @@ class TextSide:
         return (self.flags & flag) != 0
 
 
+class MalformedLine(NamedTuple):
+    """A line of a `.tsv` or `.jsonl` file that holds no pair, and what is wrong with it."""
+
+    text: str
+    problem: str
+
+
 class PairBlock:
     """Lines of source and target, which are lines `first`, `first` + 1, … of their files.
 
-    `malformed` names the lines that hold no pair, with the reason; their texts are empty.
+    `malformed` has the lines that hold no pair, by their index; their texts are empty on both sides.
     """
 
     def __init__(
-        self, source: Sequence[str], target: Sequence[str], first: int = 1, malformed: Mapping[int, str] | None = None
+        self,
+        source: Sequence[str],
+        target: Sequence[str],
+        first: int = 1,
+        malformed: Mapping[int, MalformedLine] | None = None,
     ) -> None:
         if len(source) != len(target):
             raise ValueError(f"{len(source)} source lines, but {len(target)} target lines")

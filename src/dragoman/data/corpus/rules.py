@@ -71,7 +71,7 @@ def bad_bytes(block: PairBlock, context: Context) -> Lines:
 
 def empty(block: PairBlock, context: Context) -> Lines:
     """A side without a character that is visible."""
-    blank = _is_empty(block.source) | _is_empty(block.target)
+    blank = without_text(block.source) | without_text(block.target)
     blank[list(block.malformed)] = False
     return blank
 
@@ -217,7 +217,7 @@ def _say_something(source: NDArray[np.int64], target: NDArray[np.int64]) -> Line
     return (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
 
 
-def _is_empty(side: TextSide) -> Lines:
+def without_text(side: TextSide) -> Lines:
     """Lines of which only spaces and invisible characters are there."""
     blank = (side.classes & (SPACE | CONTROL | ZERO_WIDTH)) != 0
     return side.count(blank) == side.lengths
@@ -265,8 +265,10 @@ _PLACEHOLDER = re.compile(
 )
 _ORDER = re.compile(r"(?<=%)\d+\$")  # "%1$s" is "%s" that may move
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-# Hangul read as Latin-1 or Windows-1252; the replacement character, also read as EUC-KR.
-_DAMAGE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u201d]|占쏙옙")
+# The replacement character, also read as EUC-KR; Hangul read as Latin-1 or Windows-1252, three characters of which the
+# first begins a word: in `Brontë’s` and `«Sí»` a word ends with it.
+_CONTINUATION = "[\x80-\xbf" + bytes(range(0x80, 0xA0)).decode("cp1252", "ignore") + "]"
+_DAMAGE = re.compile(f"\ufffd|Ã[\x80-\xbf]|â€|(?<![^\\W\\d_])[ìíëê]{_CONTINUATION}{{2}}|占쏙옙")
 
 
 def addresses_differ(source: str, target: str) -> bool:

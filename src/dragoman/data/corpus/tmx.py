@@ -2,20 +2,22 @@
 
 Input: a `.tmx` file, also compressed (`.gz`, `.zst`). Output: `Pair`s whose number is the line of their `<tu>`. Inline
 codes (`<bpt>`, `<ph>`, …) are left out with the native code in them, as training text has none; `<hi>` keeps its text.
+A code that is a line break leaves a space.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
 from dragoman.data.corpus.corpus import Pair, decompressed, file_errors
 from dragoman.errors import DataError
-from dragoman.system.parsing import new_xml_parser
+from dragoman.system.parsing import new_xml_parser, xml_blocks
 from dragoman.text.words.language import primary_language
 
-# Elements of a segment whose text is native code, and what ends a variant.
+# Elements of a segment whose text is native code, and which of them are a line break: by their type, or that text.
 _NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
-_BLOCK = 1 << 16
+_BREAK = re.compile(r".*<(?:\w+:)?br\b.*|\s*(?:\n|\\n|\\line)\s*", re.IGNORECASE | re.DOTALL)
 
 
 class _TmxParser:
@@ -31,6 +33,8 @@ class _TmxParser:
         self.line = self.native = 0
         self.root = self.language = ""
         self.segment: list[str] | None = None
+        self.code: list[str] = []
+        self.is_break = False
         self.variants: dict[str, str] = {}
         self.seen: set[str] = set()
 
@@ -47,15 +51,20 @@ class _TmxParser:
         elif name == "seg":
             self.segment, self.native = [], 0
         elif name in _NATIVE:
+            if not self.native:
+                self.code, self.is_break = [], attributes.get("type") == "lb"
             self.native += 1
 
     def _text(self, text: str) -> None:
-        if self.segment is not None and not self.native:
-            self.segment.append(text)
+        if self.segment is not None:
+            (self.code if self.native else self.segment).append(text)
 
     def _end(self, name: str) -> None:
         if name in _NATIVE:
             self.native -= 1
+            is_break = not self.native and (self.is_break or _BREAK.fullmatch("".join(self.code)))
+            if self.segment is not None and is_break:
+                self.segment.append(" ")
         elif name == "seg" and self.segment is not None:
             text = " ".join("".join(self.segment).split())
             for wanted in self.languages:
@@ -87,7 +96,7 @@ def _read(handler: _TmxParser) -> Iterator[Pair]:
     path = handler.path
     try:
         with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as file:
-            while block := file.read(_BLOCK):
+            for block in xml_blocks(file, str(path)):
                 handler.parser.Parse(block, False)
                 yield from handler.pairs
                 handler.pairs.clear()

@@ -19,7 +19,7 @@ import numpy as np
 
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
-from dragoman.data.corpus.pair_block import Lines, PairBlock
+from dragoman.data.corpus.pair_block import Lines, MalformedLine, PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import in_other_language, languages_of
@@ -141,7 +141,7 @@ def _end_with_parent() -> None:
         os._exit(1)  # it waits for work that nobody sends
 
 
-def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Judgement:
+def _work(source: list[str], target: list[str], first: int, malformed: dict[int, MalformedLine]) -> Judgement:
     return _judge(PairBlock(source, target, first, malformed))
 
 

@@ -15,7 +15,7 @@ from dragoman.documents.core.splice import Decoded
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
 from dragoman.documents.xml.spans import Role
 from dragoman.documents.xml.strings import XmlStrings, document_of, write_strings
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.text import escape, references, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -24,12 +24,15 @@ _LISTS = ("plurals", "string-array", "array")
 _PART = re.compile(
     r"""(?P<cdata><!\[CDATA\[|\]\]>) | (?P<other><!--.*?-->|<\?.*?\?>)
     | \\?(?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
-    | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*) | (?P<unicode>\\u[0-9A-Fa-f]{4})
+    | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*)
+    | (?P<unicode>\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})
     | (?P<escape>\\[^\r\n])
     | (?P<quote>") | (?P<text>(?:(?!\]\]>)[^<&\\"])+|.)""",
     re.VERBOSE | re.DOTALL,
 )
 _EMPTY = ("br", "img", "hr")
+# What makes the text of a CDATA section HTML, in which an app reads references; other text is shown as it is.
+_TAG, _CHARACTER = re.compile(r"<[/!?A-Za-z]"), re.compile(r"&(?:#\d+|#x[0-9A-Fa-f]+|[A-Za-z]\w*);")
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -82,7 +85,8 @@ def _texts(text: str, begin: int, end: int) -> Iterator[Item]:
         elif match["line"]:
             yield Item("break", low, high, "\n")
         elif match["unicode"]:
-            yield Item("text", low, high, writable(chr(int(raw[2:], 16))))
+            units = bytes.fromhex(raw.replace("\\u", ""))
+            yield Item("text", low, high, writable(units.decode("utf-16-be", "surrogatepass")))
         elif match["escape"]:
             yield Item("text", low, high, " " if raw == r"\t" else raw[1])
         else:
@@ -94,7 +98,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
     def write_piece(decoded: Decoded, piece: UnitSpan, translation: InlineText) -> str:
         text = decoded.text
-        new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
+        escaped = _shown_as_it_is if _is_plain_section(text, piece) else _escaped
+        new = written(piece, translation, lambda part: escaped(part, decoded.encoding), source_of(text))
         # At the beginning of a string these two refer to another resource.
         first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
         return "\\" + new if first else new
@@ -103,5 +108,26 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
 
 def _escaped(text: str, encoding: str) -> str:
-    text = re.sub(r"<(?=/?[A-Za-z])", "< ", text)  # apps read escaped tags: a translation brings none of its own
-    return escape(re.sub(r"""(['"\\])""", r"\\\1", text), encoding)
+    return escape(_with_backslashes(text), encoding)
+
+
+def _with_backslashes(text: str) -> str:
+    """Text with the escapes of Android. Apps read escaped tags: a translation brings none of its own."""
+    return re.sub(r"""(['"\\])""", r"\\\1", re.sub(r"<(?=/?[A-Za-z])", "< ", text))
+
+
+def _is_plain_section(text: str, piece: UnitSpan) -> bool:
+    """Whether a unit is inside one CDATA section, and that without HTML."""
+    opened = text.rfind("<", 0, piece.begin)
+    while opened >= 0 and not _TAG.match(text, opened):
+        opened = text.rfind("<", 0, opened)
+    if not text.startswith("<![CDATA[", opened):
+        return False
+    begin, end = opened + len("<![CDATA["), text.index("]]>", opened)
+    is_html = _TAG.search(text, begin, end) or _CHARACTER.search(text, begin, end)
+    return piece.end <= end and not is_html
+
+
+def _shown_as_it_is(text: str, encoding: str) -> str:
+    """Text in a CDATA section, where no reference is read: only its end is divided."""
+    return references(writable(_with_backslashes(text)), encoding).replace("]]>", "]]]]><![CDATA[>")

@@ -28,7 +28,8 @@ _ESCAPE = re.compile(
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
 _WRITTEN = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 _KEEP = re.compile(
-    r"%#@\w+@|%%|%(?:[0-9]+\$)?[-+#0']*(?:[0-9]+|\*)?(?:\.[0-9]+)?(?:hh|h|ll|l|q|L|z|t|j)?[@dDiuUxXoOfFeEgGcCsSpaA]"
+    r"%(?:[0-9]{1,2}\$)?#@\w+@|%%"
+    r"|%(?:[0-9]+\$)?[-+#0']*(?:[0-9]+|\*)?(?:\.[0-9]+)?(?:hh|h|ll|l|q|L|z|t|j)?[@dDiuUxXoOfFeEgGcCsSpaA]"
     rf"|%[0-9]|{ENTITY}"
 )
 _NO_COMMENT = "No comment provided by engineer."

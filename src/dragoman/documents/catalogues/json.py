@@ -160,6 +160,8 @@ class Scanner:
 
 # Variables; references to other messages: of i18next `$t(key)`, of vue-i18n `@:key`.
 _KEEP = re.compile(r"\{\{[^{}]*\}\}|%?\{[A-Za-z0-9_.-]+\}|\$t\([^()\n]*\)|@(?:\.\w+)?:(?:\([\w.]+\)|[\w.]+)|" + ENTITY)
+# Of Chrome extensions: arguments, and names that the message defines.
+_KEEP_CHROME = re.compile(rf"\$[A-Za-z0-9_@]+\$|\$[1-9](?!\d)|{_KEEP.pattern}")
 _BAR = re.compile(r"(\s+\|\s+)")
 _LANGUAGE_KEYS = frozenset(("locale", "language", "lang", "@@locale"))
 
@@ -170,7 +172,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
     scanner = Scanner(path, decoded.text)
     chosen = list(_chosen(scanner.texts, options))
     icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
-    return strings_document(decoded, scanner, chosen, partial(_message, icu=icu), icu, language(scanner.texts, options))
+    keep = _KEEP_CHROME if _defining(scanner.texts) else _KEEP
+    parse = partial(_message, icu=icu, keep=keep)
+    return strings_document(decoded, scanner, chosen, parse, icu, language(scanner.texts, options))
 
 
 write = write_values
@@ -198,7 +202,7 @@ def strings_document(
     return document_of(scanner.path, Values(decoded, values, _encoder(decoded), otherwise), notices)
 
 
-def _message(text: str, icu: bool) -> Message:
+def _message(text: str, icu: bool, keep: re.Pattern[str]) -> Message:
     """The passages of a string. Raises ValueError with the reason if there is none to be had."""
     if UNFIT.search(text):
         raise ValueError("unpaired surrogate, NUL or private character")
@@ -210,10 +214,10 @@ def _message(text: str, icu: bool) -> Message:
             raise
     parts = _BAR.split(text)
     if len(parts) == 1:
-        return (plain(text, _KEEP, escape=_joined),)
+        return (plain(text, keep, escape=_joined),)
     places = (str(at // 2 + 1) for at in range(len(parts)))
     return tuple(
-        part if at % 2 else plain(part, _KEEP, place, _joined)
+        part if at % 2 else plain(part, keep, place, _joined)
         for at, (part, place) in enumerate(zip(parts, places, strict=True))
     )
 
@@ -229,14 +233,23 @@ def name_of(keys: Keys) -> str:
     return name.removeprefix(".") or "the string"
 
 
-def _chosen(texts: Sequence[JsonString], options: DocumentOptions) -> Iterator[tuple[JsonString, str]]:
-    """The strings that are text, each with its description."""
+def _objects(texts: Sequence[JsonString]) -> dict[Keys, dict[str | int, str]]:
+    """The strings of each object, by its keys."""
     objects: dict[Keys, dict[str | int, str]] = defaultdict(dict)
     for text in texts:
         objects[text.keys[:-1]][text.keys[-1] if text.keys else ""] = text.text
-    # Objects of Chrome extensions: what they define is no text.
-    defining = {text.keys[:at] for text in texts for at, key in enumerate(text.keys) if key == "placeholders"}
-    defining = {keys for keys in defining if "message" in objects[keys]}
+    return objects
+
+
+def _defining(texts: Sequence[JsonString]) -> set[Keys]:
+    """The objects of Chrome extensions that define names: what they define is no text."""
+    messages = {text.keys[:-1] for text in texts if text.keys[-1:] == ("message",)}
+    return messages & {text.keys[:at] for text in texts for at, key in enumerate(text.keys) if key == "placeholders"}
+
+
+def _chosen(texts: Sequence[JsonString], options: DocumentOptions) -> Iterator[tuple[JsonString, str]]:
+    """The strings that are text, each with its description."""
+    objects, defining = _objects(texts), _defining(texts)
     for text in texts:
         parent, key = text.keys[:-1], text.keys[-1] if text.keys else ""
         siblings = objects[parent]

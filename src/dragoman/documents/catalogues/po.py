@@ -23,8 +23,9 @@ from dragoman.documents.core.document import Document, DocumentOptions, Translat
 from dragoman.documents.core.labels import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
-from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
+from dragoman.text.terms.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import declares_other
 
 _CHARSET = re.compile(rb'^(?:msgstr[ \t]*)?"[^"\n]*\bcharset=([\w.:-]+)', re.MULTILINE)
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -75,9 +76,10 @@ def read(path: Path, options: DocumentOptions) -> Document:
     ]
     slots = [slot for message, entry in current for slot in _slots(message, entry, header.plurals, options.update)]
     notices = (*header.notices, *_duplicates(current))
-    return Document(
-        path, [_unit(slot) for slot in slots], _PoFile(decoded, header, layout(listed, decoded.text), slots), notices
-    )
+    units = [_unit(slot) for slot in slots]
+    if declares_other(header.values.get("Language", ""), options.target):  # whose translations say nothing about ours
+        units = [replace(unit, existing=None) for unit in units]
+    return Document(path, units, _PoFile(decoded, header, layout(listed, decoded.text), slots), notices)
 
 
 def _decode(path: Path, content: bytes) -> Decoded:

@@ -25,7 +25,7 @@ from dragoman.errors import DataError
 from dragoman.text.words.language import primary_language, same_language
 
 _KEEP = re.compile(
-    r"%%|%#@\w+@|%arg|%(?:\d+\$)?[-+#0']{0,4}(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qzjtL])?"
+    r"%%|%(?:\d{1,2}\$)?#@\w+@|%arg|%(?:\d+\$)?[-+#0']{0,4}(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qzjtL])?"
     r"[@dDiuUxXoOfFeEgGaAcCsSp]"
 )
 Tree = dict[str, Any]
@@ -130,7 +130,8 @@ def _units(entry: XcodeString, comment: str, existing: dict[Keys, Tree]) -> Iter
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The catalogue with a localization in the target language for each string that is translated."""
     skeleton: _XcodeFile = document.skeleton
-    style, remaining, changes = JsonStyle(skeleton.decoded.text), iter(translations), list[Splice]()
+    style, changes = JsonStyle(skeleton.decoded.text), list[Splice]()
+    remaining = zip(document.units, translations, strict=True)
     tags = defaultdict[str, list[str]](list)
     for keys in skeleton.spans:
         if len(keys) == 4 and keys[0] == "strings" and keys[2] == "localizations":
@@ -138,16 +139,17 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     for entry in skeleton.entries:
         tree, differs = deepcopy(entry.source), False
         for place, message in entry.messages:
-            texts = list(islice(remaining, sum(1 for _ in units_of(message))))
+            pairs = list(islice(remaining, sum(1 for _ in units_of(message))))
             unit = tree
             for key in place:
                 unit = unit[key]  # type: ignore[index]
-            differs = differs or any(text is not None for text in texts)
-            unit["value"] = written(message, iter(texts))
+            differs = differs or any(text not in (None, known.existing) for known, text in pairs)
+            unit["value"] = written(message, iter([text for _, text in pairs]))
             unit["state"] = "needs_review" if options.mark else "translated"
         if differs:
             changes.append(_splice(skeleton, style, entry, tree, sorted(tags[entry.key])))
-    assert next(remaining, remaining) is remaining, "one translation for each unit"
+    rest = next(remaining, None)
+    assert rest is None, "one translation for each unit"
     file.write(spliced(skeleton.decoded, changes))
 
 

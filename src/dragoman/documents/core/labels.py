@@ -1,6 +1,6 @@
 """Labels of menus and buttons in documents: the mark of an accelerator key, and the most characters of a translation.
 
-The mark is taken off a text that may be a label (`text.words.accelerators`), and set again; a text with inline codes or
+The mark is taken off a text that may be a label (`text.terms.accelerators`), and set again; a text with inline codes or
 protected spans is none. The limit is that of a comment for translators: "Max length: 20", "at most 20 characters".
 """
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from dragoman.documents.core.document import Document
-from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
+from dragoman.text.terms.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
 from dragoman.text.words.inline import InlineText
 
 _LIMITS = (

@@ -32,6 +32,8 @@ class Item:
     begin: int
     end: int
     text: str = ""
+    exact: bool = False
+    """Whether the white space of a text is the reader's, not the file's layout: several spaces, a tab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +148,16 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
     piece = UnitSpan(items[0].begin, items[-1].end, InlineText(""))
     protected: list[tuple[int, int]] = []
     numbers: dict[int, int] = {}
+    starts: dict[str, int] = {}
     for index, item in enumerate(items, offset):
         if item.kind == "text":
-            seen = _SPACE.sub(" ", item.text)
-            if seen[:1] == " " and written.last in ("", " ", "\n"):
-                seen = seen[1:]
-                _extend(piece.codes, item)
+            seen = item.text if item.exact else _SPACE.sub(" ", item.text)
+            # White space at both sides of a code is shown once.
+            is_inside = item.exact and not (codes and codes[-1].position == written.length)
+            if seen[:1] == " " and written.last in ("", " ", "\n") and not is_inside:
+                seen = seen.lstrip(" \t")
+                if codes and codes[-1].kind != "open" and starts[codes[-1].name] == written.length:
+                    _extend(piece.codes, item)
             written.add(seen)
         elif item.kind == "protected":
             # A formula over two lines is one line of the unit.
@@ -168,6 +174,7 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
             opener = min(index, partners.get(index, index))
             name = f"{item.text or 'x'}{numbers.setdefault(opener, len(numbers) + 1)}"
             piece.codes[item.kind, name] = (item.begin, item.end)
+            starts.setdefault(name, written.length)
             codes.append(Code(written.length, item.kind, name, content[item.begin : item.end]))
     written.strip()
     _clamp(codes, written.length)
@@ -200,15 +207,14 @@ class _Text:
 
 
 def _extend(codes: dict[tuple[str, str], tuple[int, int]], text: Item) -> None:
-    """Count the white space between a single code and this text, which the unit does not show twice, to the code."""
-    if codes:
-        (kind, name), (begin, end) = next(reversed(codes.items()))
-        space = len(text.text) - len(text.text.lstrip())
-        if kind == "alone" and end == text.begin:
-            if not text.text.strip():  # `\ ` of TeX has two characters for a space
-                codes[kind, name] = (begin, text.end)
-            elif len(text.text) == text.end - text.begin:
-                codes[kind, name] = (begin, end + space)
+    """Count the white space before this text, which the unit does not show twice, to the last code if that is next."""
+    (kind, name), (begin, end) = next(reversed(codes.items()))
+    space = len(text.text) - len(text.text.lstrip())
+    if end == text.begin:
+        if not text.text.strip():  # `\ ` of TeX has two characters for a space
+            codes[kind, name] = (begin, text.end)
+        elif len(text.text) == text.end - text.begin:
+            codes[kind, name] = (begin, end + space)
 
 
 def _stripped(item: Item, *, left: bool) -> Item:

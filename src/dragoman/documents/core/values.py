@@ -22,6 +22,7 @@ class Value:
     message: Message
     context: str = ""
     existing: InlineText | None = None
+    """The translation that is at `target`: what is the same is not written again."""
     target: tuple[int, int] | None = None
     """Where the translation is written, if not in place of the source."""
     read_again: Callable[[str], Message] | None = None
@@ -62,7 +63,7 @@ def _changed(values: Values, translations: Translations, remarks: list[str]) -> 
         texts = list(islice(remaining, count))
         assert len(texts) == count, "one translation for each unit"
         text = written(value.message, iter(texts))
-        if value.target is not None and any(text_of_unit is not None for text_of_unit in texts):
+        if value.target is not None and any(new not in (None, value.existing) for new in texts):
             yield Splice(*value.target, values.encode(value, text))
         elif value.target is None and text != written(value.message, iter([None] * count)):
             if not _is_readable(value, text, texts):

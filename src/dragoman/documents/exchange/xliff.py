@@ -21,7 +21,7 @@ from dragoman.documents.xml.text import escape
 from dragoman.errors import DataError
 from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
-from dragoman.text.words.language import same_language
+from dragoman.text.words.language import declares_other, same_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,9 @@ def read(path: Path, options: DocumentOptions) -> Document:
             entry = entry if _is_unfinished(version, entry) else replace(entry, parts=parts)
         if not (options.update and _is_complete(decoded.text, version, entry)):
             skeleton.entries.append(entry)
-            units += _units(decoded.text, entry, scope)
+            of_entry = _units(decoded.text, entry, scope)
+            is_other = _is_of_other_languages(skeleton, entry, options)  # whose targets say nothing about ours
+            units += (replace(unit, existing=None) for unit in of_entry) if is_other else of_entry
     return Document(path, units, skeleton, tuple(notices))
 
 
@@ -141,6 +143,13 @@ def _is_unfinished(version: XliffVersion, entry: _TransUnit) -> bool:
     """Whether the state says that the target is none yet."""
     holder = entry.holder if version.state_of_segment else entry.target
     return holder is not None and holder.attributes.get("state", "") in version.unfinished
+
+
+def _is_of_other_languages(skeleton: _XliffFile, entry: _TransUnit, options: DocumentOptions) -> bool:
+    version = skeleton.version
+    tags = (skeleton.root if version.state_of_segment else entry.owner).attributes
+    languages = (version.source_language, options.source), (version.language, options.target)
+    return any(declares_other(tags.get(name, ""), wanted) for name, wanted in languages)
 
 
 def _is_complete(text: str, version: XliffVersion, entry: _TransUnit) -> bool:

@@ -18,6 +18,8 @@ class XliffVersion:
 
     entry: str
     """The element that has one source and one target."""
+    source_language: str
+    """The attribute that names the source language."""
     language: str
     """The attribute that names the target language."""
     state_of_segment: bool
@@ -32,9 +34,15 @@ class XliffVersion:
 
 VERSIONS = {
     "1.": XliffVersion(
-        "trans-unit", "target-language", False, "translated", "needs-review-translation", ("new", "needs-translation")
+        "trans-unit",
+        "source-language",
+        "target-language",
+        False,
+        "translated",
+        "needs-review-translation",
+        ("new", "needs-translation"),
     ),
-    "2.": XliffVersion("segment", "trgLang", True, "translated", "translated", ("initial",)),
+    "2.": XliffVersion("segment", "srcLang", "trgLang", True, "translated", "translated", ("initial",)),
 }
 
 # Halves of a pair: the kind, and the attributes by which the other half is found.

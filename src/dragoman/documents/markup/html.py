@@ -2,7 +2,8 @@
 
 Everything else stays byte for byte. Text of a translation is escaped, so that it never becomes a tag. Tokens come with
 their spans from the standard parser; no tree is built and nothing recurses: tags are matched inside a run of text only,
-so unclosed and crossing ones do no harm.
+so unclosed and crossing ones do no harm. Of templates (`{{ name }}`, `{% if a < b %}`) expressions are copied as a part
+of their sentence, and statements are borders.
 """
 
 # ruff: noqa: SIM905
@@ -27,13 +28,13 @@ from dragoman.documents.core.spans import (
     Source,
     UnitSpan,
     check_pieces,
-    has_words,
     located,
     pieces,
     splices,
     written,
 )
 from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, decode, read_again, spliced
+from dragoman.documents.markup.templates import masked, read_value, templates, write_value
 from dragoman.errors import DataError
 from dragoman.system.processes import check_work
 from dragoman.text.words.inline import InlineText
@@ -54,11 +55,13 @@ _VOID = frozenset("area base br col embed hr img input link meta param source tr
 # One ends where the next begins: a missing end tag is allowed.
 _REPEATED = frozenset("p li dt dd tr td th option".split())
 _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description aria-roledescription label".split())
+_LANGUAGES = ("lang", "xml:lang")
 _META = frozenset(
     "description title og:title og:description og:image:alt twitter:title twitter:description twitter:image:alt".split()
 )
 _ATTRIBUTE = re.compile(r"""([^\s/>"'=][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 _REFERENCE = re.compile(r"&#?\w+;?")
+_LINE_END = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # What begins a tag, a comment or a declaration; and elements in which nothing does.
 _OPENED, _RAW = re.compile(r"<[A-Za-z/!?]"), frozenset(("script", "style"))
 # Characters that may be looked at for the ends of tags and comments that have none.
@@ -94,7 +97,8 @@ def _encoding(path: Path, head: bytes) -> str:
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
     """The page with the translations in place of its texts and, if there are any, their language in `<html>`."""
     decoded, listed = document.skeleton
-    escape = partial(escaped, encoding=decoded.encoding)
+    space = "&nbsp;" if "&nbsp;" in decoded.text else "&#160;"
+    escape = partial(escaped, encoding=decoded.encoding, space=space)
     file.write(spliced(decoded, page_splices(document.path, decoded, listed, list(translations), options, escape)))
 
 
@@ -110,16 +114,21 @@ def page_splices(
 
     Raises DataError unless the page has, read again, the translations and the tags of its source.
     """
-    changes = splices(decoded.text, listed, translations, lambda *change: written_html(escape, *change))
-    if changes:
-        changes += _language(decoded.text, options.target)
-        content = read_again(path, decoded, changes)
-        check_pieces(path, listed, translations, html_pieces(content, language=options.source))
-        if _tags(content) != _tags(decoded.text):
-            raise UnreadableTranslation(
-                f"{path}: its translation has other tags; nothing was written, please report it"
-            )
-    return changes
+    write = partial(written_html, escape)
+    changes = splices(decoded.text, listed, translations, write)
+    if not changes:
+        return []
+    content = read_again(path, decoded, changes)
+    check_pieces(path, listed, translations, html_pieces(content, language=options.source))
+    if _tags(content) != _tags(decoded.text):
+        raise UnreadableTranslation(f"{path}: its translation has other tags; nothing was written, please report it")
+    languages = _languages(decoded.text, options.source)
+    return splices(
+        decoded.text,
+        [*listed, *languages],
+        [*translations, *(InlineText(options.target) for _ in languages)],
+        write,
+    )
 
 
 def _tags(content: str) -> Counter[tuple[str, str]]:
@@ -130,23 +139,44 @@ def written_html(escape: Callable[..., str], piece: UnitSpan, text: InlineText, 
     """A translation as HTML: between the tags of its source, or as the value of an attribute."""
     if not piece.where:
         return written(piece, text, escape, source)
+    if piece.where in _LANGUAGES:
+        return f'"{text.text}"'
     quote = source(piece.begin, piece.begin + 1)
     quote = quote if quote in ("'", '"') else '"'
-    return quote + escape(text.text, quote=quote) + quote
+    return quote + write_value(text, piece.inline, partial(escape, quote=quote)) + quote
 
 
-def escaped(text: str, encoding: str, quote: str = "") -> str:
-    """Text without markup, in an attribute between `quote`s if given; what the encoding lacks becomes references."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")
+def escaped(text: str, encoding: str, quote: str = "", space: str = "&#160;") -> str:
+    """Text without markup, in an attribute between `quote`s if given; what the encoding lacks becomes references.
+
+    `space` is how a no-break space is written: not every page is XML, in which `&nbsp;` is not defined.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", space)
     text = text.replace(quote, "&#39;" if quote == "'" else "&quot;") if quote else text
     return text.encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
-def _language(content: str, target: str) -> list[Splice]:
-    """The languages that the outermost element declares."""
-    start = next((token for token in tokens(content) if token.kind == "start"), None)
-    attributes = attribute_spans(content, start) if start is not None and start.name == "html" else ()
-    return [Splice(begin, end, f'"{target}"') for name, begin, end in attributes if name in ("lang", "xml:lang")]
+def _languages(content: str, language: str) -> list[UnitSpan]:
+    """The languages that the outermost element declares, and the elements with text that are in `language`."""
+    listed = tokens(content)
+    root = next((index for index, token in enumerate(listed) if token.kind == "start"), 0)
+    root = root if listed[root].name == "html" else -1
+    ends, skip, values = _Ends(content, listed, language), 0, list[UnitSpan]()
+    for index, token in enumerate(listed):
+        if index < skip or token.kind != "start":
+            continue
+        last = ends.of(index)
+        skip = index if last is None else last + 1
+        for name, begin, end in attribute_spans(content, token) if last is None else ():
+            tag = content[begin:end].strip("\"' ")
+            if name in _LANGUAGES and (index == root or _is_in(language, tag)) and not any(templates(tag)):
+                values.append(UnitSpan(begin, end, InlineText(tag), where=name))
+    return values
+
+
+def _is_in(language: str, tag: str) -> bool:
+    """Whether an element that declares this language is in `language`."""
+    return language != "und" and same_language(primary_language(tag), primary_language(language))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +244,7 @@ def tokens(content: str) -> list[HtmlToken]:
 
     Raises DataError for too many tags or comments without an end: the parser looks for that of each.
     """
+    content = masked(content)
     last = content.rfind(">") + 1
     tags = content.count("<", last) * (len(content) - last)
     if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
@@ -260,12 +291,15 @@ def html_pieces(content: str, begin: int = 0, end: int | None = None, language: 
         if last is not None:
             inline = token.name in INLINE
             skip = last + 1
-            items += _copied(part, listed[index:skip]) if inline else [_BORDER]
+            new = _copied(part, listed[index:skip]) if inline else [_BORDER]
         else:
-            items.append(_item(part, token))
-        if items[-1] is _BORDER:
-            units += pieces(items[:-1], part)
-            items = []
+            new = list(_text_items(part, token)) if token.kind == "text" else [_item(part, token)]
+        for item in new:
+            if item is _BORDER:
+                units += pieces(items, part)
+                items = []
+            else:
+                items.append(item)
     units += pieces(items, part)
     units.sort(key=lambda piece: (piece.begin, -piece.end))
     return [piece.moved(begin) for piece in units] if begin else units
@@ -274,10 +308,20 @@ def html_pieces(content: str, begin: int = 0, end: int | None = None, language: 
 _BORDER = Item("break", 0, 0)
 
 
+def _text_items(content: str, token: HtmlToken) -> Iterator[Item]:
+    """A text between its templates: an expression is copied, a statement is a border."""
+    text, at = content[token.begin : token.end], 0
+    for template in templates(text):
+        if at < template.begin:
+            yield Item("text", token.begin + at, token.begin + template.begin, text[at : template.begin])
+        span, at = (token.begin + template.begin, token.begin + template.end), template.end
+        yield _BORDER if template.is_statement else Item("protected", *span, text[template.begin : at])
+    if at < len(text):
+        yield Item("text", token.begin + at, token.end, unescape(text) if text.startswith("&") else text[at:])
+
+
 def _item(content: str, token: HtmlToken) -> Item:
-    text, span = content[token.begin : token.end], (token.begin, token.end)
-    if token.kind == "text":
-        return Item("text", *span, unescape(text) if text.startswith("&") else text)
+    span = token.begin, token.end
     if token.kind == "other":
         return Item("alone", *span)
     if token.kind == "border" or token.name not in INLINE:
@@ -334,10 +378,8 @@ def is_fixed(token: HtmlToken, language: str = "und") -> bool:
     """Whether an element asks to be left as it is, or is in another language; that of the page says nothing."""
     values = dict(reversed(token.attributes))
     tag = values.get("lang", "") or values.get("xml:lang", "")
-    if tag.strip() and language != "und" and token.name not in ("html", "body", "head"):
-        other = not same_language(primary_language(tag.strip()), primary_language(language))
-    else:
-        other = False
+    named = tag.strip()[:1].isalpha() and language != "und" and token.name not in ("html", "body", "head")
+    other = named and not _is_in(language, tag.strip())
     return (
         other or values.get("translate", "").strip().lower() == "no" or "notranslate" in values.get("class", "").split()
     )
@@ -360,10 +402,11 @@ def _copied(content: str, listed: list[HtmlToken]) -> list[Item]:
 def attribute_spans(content: str, token: HtmlToken) -> Iterator[tuple[str, int, int]]:
     """The name and the span of each attribute's value, quotes included, in the text of a start tag."""
     seen = set()
-    for match in _ATTRIBUTE.finditer(content, token.begin + 1 + len(token.name), token.end):
+    begin = token.begin + 1 + len(token.name)
+    for match in _ATTRIBUTE.finditer(masked(content[begin : token.end])):
         name = match[1].lower()
         if match[2] is not None and name not in seen:
-            yield name, *match.span(2)
+            yield name, begin + match.start(2), begin + match.end(2)
         seen.add(name)
 
 
@@ -379,6 +422,8 @@ def attribute_pieces(content: str, token: HtmlToken, language: str = "und") -> I
         names = names | {"value"}
     for name, begin, end in attribute_spans(content, token):
         raw = content[begin:end]
-        text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
-        if name in names and has_words([Item("text", begin, end, text)]) and not (name == "alt" and is_formula(text)):
-            yield UnitSpan(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")
+        raw = raw[1:-1] if raw[:1] in ("'", '"') else raw
+        value = read_value(raw, lambda part: _LINE_END.sub("\n", unescape(part)))
+        has_letters = any(map(str.isalpha, value.visible))
+        if name in names and has_letters and not (name == "alt" and is_formula(value.text)):
+            yield UnitSpan(begin, end, value, where=f"{name} of {token.name}")

@@ -9,6 +9,7 @@ macro like any other that is not known to have prose.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,8 +32,12 @@ _HEADINGS = frozenset(
     "part chapter section subsection subsubsection paragraph subparagraph title subtitle caption frametitle".split()
 )
 _NOTES = frozenset("footnote footnotetext thanks marginpar".split())
-# What may be between a macro and its last argument.
-_OPTIONS = re.compile(r"(?:\[[^\[\]]{0,500}\]|<[^<>]{0,100}>)*")
+# How many groups are before the last argument of those that the parser does not know, or not with an overlay.
+_GROUPS_BEFORE = {"href": 1, "textcolor": 1}
+# What may be between a macro and its arguments: a star, an overlay of beamer. Only one with a number is sure.
+_OVERLAY = re.compile(r"[ \t]*<(?=[^<>]{0,60}[\d+])[-\w+.,|@:() ]{1,60}>")
+_SIGN = re.compile(rf"\*|<[^<>]{{0,100}}>|{_OVERLAY.pattern}")
+_BLANK = re.compile(r"[ \t]*\n?[ \t]*")
 # Environments are not known to the parser, so that none takes what is masked for an argument.
 _CONTEXT = get_default_latex_context_db().filter_context(keep_which=["macros", "specials"])
 _SPACES = frozenset([",", ";", ":", " ", "\n", "quad", "qquad", "enspace", "thinspace"])
@@ -40,6 +45,9 @@ _ACCENTS = frozenset("'`^\"~=.cvuHkrbdt") | frozenset(
     "ss ae AE oe OE o O aa AA l L i j dots ldots textellipsis".split()
 )
 _SPECIALS = {"~": "\xa0", "``": "“", "''": "”", "---": "—", "--": "–"}
+# A name ends where a letter does not follow.
+_NAME = re.compile(r"\\[A-Za-z]+\Z")
+_LONGEST_NAME = 60
 _PARAGRAPH = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)+")
 
 
@@ -116,8 +124,9 @@ class Spans:
         arguments = [argument for argument in listed if argument is not None]
         last = arguments[-1] if arguments else None
         group = last if type(last).__name__ == "LatexGroupNode" else None
+        behind = node.pos + 1 + len(name)
         if name in _HEADINGS | _NOTES | _STYLES and group is None:
-            group = self._following(end)
+            arguments, group = self._following(behind, _GROUPS_BEFORE.get(name, 0))
         stop = end if group is None else max(end, group.pos + group.len)
         if name in _STYLES and group is not None:
             self._span(group, begin, stop, name)
@@ -133,15 +142,19 @@ class Spans:
             self._skip(stop)
         elif name == "item" or (name == "\\" and not arguments and self.tabular):
             self._close()
+            if name == "item" and not arguments:
+                arguments, stop = self._options(behind)
             for argument in arguments:
                 self._inside(argument, "")
-            self._skip(end)
+            self._skip(max(end, stop))
         elif name == "\\":
             self.items.append(Item("break", begin, end, "\n"))
         elif name in _SPACES or name in _ACCENTS or name in "%&$#_{}":
             self.items.append(Item("text", begin, end, self._character(node, name)))
         else:
-            stop = self._arguments(end) if re.search(r"[A-Za-z*}\]]\s*$", self.masked[begin:end]) else end
+            if overlay := _OVERLAY.match(self.masked, behind):
+                end = max(end, overlay.end())
+            stop = self._arguments(end) if re.search(r"[A-Za-z*}\]>]\s*$", self.masked[begin:end]) else end
             self.items.append(Item("alone", begin, stop))
             self._skip(stop)
 
@@ -153,14 +166,34 @@ class Spans:
         space = self.content[node.pos : node.pos + node.len]
         return str(LatexNodes2Text().nodelist_to_text([node])).strip() + (" " if space[-1:].isspace() else "")
 
-    def _following(self, end: int) -> Any:
-        """The group right after a macro that the parser does not know."""
-        options = _OPTIONS.match(self.masked, end)
-        end = options.end() if options else end
-        if self.masked[end : end + 1] != "{":
-            return None
-        nodes, _, _ = self._walker().get_latex_nodes(pos=end, read_max_nodes=1)
-        return nodes[0] if nodes and type(nodes[0]).__name__ == "LatexGroupNode" else None
+    def _following(self, at: int, before: int) -> tuple[list[Any], Any]:
+        """The optional arguments behind a macro that the parser does not know, and its last group."""
+        options, at = self._options(at)
+        for _ in range(before):
+            _, at = self._group(at)
+        return options, self._group(at)[0]
+
+    def _options(self, at: int) -> tuple[list[Any], int]:
+        """The optional arguments behind a name, its star and its overlays, and where they end."""
+        listed = list[Any]()
+        while True:
+            if sign := _SIGN.match(self.masked, at):
+                at = sign.end()
+            elif read := self._walker().get_latex_maybe_optional_arg(pos=at):
+                listed.append(read[0])
+                at = read[1] + read[2]
+            else:
+                return listed, at
+
+    def _group(self, at: int) -> tuple[Any, int]:
+        """The group that begins at a position, white space before it left out, and where it ends."""
+        blank = _BLANK.match(self.masked, at)
+        begin = blank.end() if blank else at
+        if self.masked[begin : begin + 1] != "{":
+            return None, at
+        nodes, _, _ = self._walker().get_latex_nodes(pos=begin, read_max_nodes=1)
+        is_group = nodes and type(nodes[0]).__name__ == "LatexGroupNode"
+        return (nodes[0], nodes[0].pos + nodes[0].len) if is_group else (None, at)
 
     def _inside(self, group: Any, where: str) -> None:
         outer_end, self.end = self.end, 0
@@ -245,17 +278,20 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The LaTeX file with the translations in place of its prose."""
     decoded, listed = document.skeleton
     texts = list(translations)
-    changes = splices(decoded.text, listed, texts, _written)
+    changes = splices(decoded.text, listed, texts, partial(_written, content=decoded.text))
     if changes:
         again = _pieces(document.path, read_again(document.path, decoded, changes))
         check_pieces(document.path, listed, texts, again)
     file.write(spliced(decoded, changes))
 
 
-def _written(piece: UnitSpan, text: InlineText, source: Source) -> str:
-    def code(begin: int, end: int) -> str:
-        # The name of a macro ends where a letter does not follow.
-        raw = source(begin, end)
-        return raw + "{}" if re.search(r"\\[A-Za-z]+$", raw) else raw
+def _written(piece: UnitSpan, text: InlineText, source: Source, content: str) -> str:
+    """A translation with its macros; a letter behind the name of one, in it or before it, is set apart."""
 
-    return written(piece, text, lambda part: part.translate(_ESCAPES), code)
+    def code(begin: int, end: int) -> str:
+        raw = source(begin, end)
+        return raw + "{}" if _NAME.search(raw) else raw
+
+    result = written(piece, text, lambda part: part.translate(_ESCAPES), code)
+    is_behind = _NAME.search(content[max(piece.begin - _LONGEST_NAME, 0) : piece.begin])
+    return f" {result}" if is_behind and result[:1].isalpha() else result

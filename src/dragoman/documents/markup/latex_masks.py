@@ -188,8 +188,10 @@ class _Masks:
         if name in _CODE and (stop := self._end_of_code(name, end)):
             return self._mask(begin, stop, PROTECTED)
         if name == "href":
-            stop = self._group_end(end, comments=False)
-            return end if stop is None else self._mask(end + 1, stop - 1, ALONE) + 1
+            space = _SPACE.match(self.content, self._bracket_end(end) or end)
+            opening = space.end() if space else end
+            stop = self._group_end(opening, comments=False)
+            return end if stop is None else self._mask(opening + 1, stop - 1, ALONE) + 1
         if name in _DEFINITIONS or name in ("def", "edef", "gdef", "xdef", "let"):
             return self._mask(begin, self._definition(name, end), BORDER)
         if name in ("lstnewenvironment", "newminted", "DefineVerbatimEnvironment"):

@@ -4,7 +4,6 @@ What is written is parsed again. A unit that would change the blocks of the file
 it was meant, is written with more escapes, then with tags of HTML, and if that does not help stays untranslated.
 """
 
-import json
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
@@ -24,18 +23,24 @@ from dragoman.documents.core.spans import (
     written,
 )
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
+from dragoman.documents.markup.front_matter import FRONT_MATTER, front_matter, quoted
 from dragoman.documents.markup.html import escaped, html_pieces, written_html
 from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, items_of, parser
+from dragoman.documents.markup.templates import write_value
 from dragoman.text.words.inline import Code, InlineText
 
+# What a translation is written with a backslash before, and addresses, which are written as they are.
 _ESCAPES = re.compile(
-    r"""\\(?=[!-/:-@\[-`{-~]) | ` | (?<!\s)\*|\*(?!\s|$) | (?<![^\W_])_(?!\s|$)|(?<!\s)_(?![^\W_])
+    r"""(?P<address>(?i:\bhttps?)://[^\s<>`]+)
+    | \\(?=[!-/:-@\[-`{-~]) | ` | (?<!\s)\*|\*(?!\s|$) | (?<![^\W_])_(?!\s|$)|(?<!\s)_(?![^\W_])
     | <(?=[A-Za-z/!?]) | &(?=\#?\w+;) | \[(?=[\^!]|[^\]]*\][\[(:]) | ~~ | ==
     | ^(?:[\#>+-](?=\s|$) | [-=+~:!]{2,} | \|)""",
     re.VERBOSE,
 )
 _NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&{}:!]")
+# Whether the line stays is up to the sentences, those of the source or of the translation.
+_SOFT_BREAK = re.compile(r" ?\n[ \t]*")
 # How a unit is written, tried in this order: how much is escaped, and whether its styles are tags of HTML.
 _WAYS = ((False, False), (True, False), (True, True))
 
@@ -52,7 +57,7 @@ class _Parsed:
     lost: list[str]
 
     def kind(self, index: int) -> str:
-        return self.kinds[self.blocks[index]] if self.blocks[index] >= 0 else "front matter"
+        return self.kinds[self.blocks[index]] if self.blocks[index] >= 0 else FRONT_MATTER
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -69,7 +74,7 @@ def parse(path: Path, content: bytes) -> Document:
 
 def _parsed(content: str) -> _Parsed:
     made = parser()
-    skipped, front = front_matter(content)
+    skipped, front, left = front_matter(content)
     blocks = Blocks(made, content, skipped)
     spans = [(piece, -1) for piece in front]
     kinds, markup = [], []
@@ -80,7 +85,12 @@ def _parsed(content: str) -> _Parsed:
         markup.append(signature)
     spans.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
     return _Parsed(
-        [span for span, _ in spans], [number for _, number in spans], kinds, markup, blocks.shape, blocks.lost
+        [span for span, _ in spans],
+        [number for _, number in spans],
+        kinds,
+        markup,
+        blocks.shape,
+        [*left, *blocks.lost],
     )
 
 
@@ -95,7 +105,11 @@ def _inside(made: Any, content: str, block: MarkdownBlock, env: dict[str, Any]) 
     moved = [replace(item, begin=at[item.begin], end=at[item.end]) for item in items]
     moved = [item for item in moved if item.end > item.begin]
     attributes = [replace(piece, begin=at[piece.begin], end=at[piece.end]) for piece in inner]
-    markup = [(item.kind, item.text) for item in items if item.kind != "text"]
+    markup = [
+        (item.kind, item.text)
+        for item in items
+        if item.kind != "text" and not _SOFT_BREAK.fullmatch(block.content, item.begin, item.end)
+    ]
     return [*attributes, *pieces(moved, content)], sorted(markup)
 
 
@@ -165,22 +179,27 @@ class _Writer:
     def _write(self, piece: UnitSpan, text: InlineText, source: Source) -> str:
         index = self.indices[id(piece)]
         cautious, tags = _WAYS[self.ways[index]]
-        if piece.where == "front matter":
-            return quoted(text.text, source(piece.begin, piece.begin + 1))
+        if piece.where == FRONT_MATTER:
+            return quoted(text.text, source(piece.begin, piece.end), is_toml=self.decoded.text.startswith("+++"))
         if piece.where == "title":
             return text.text.replace('"', "'").replace("\n", " ")
         if piece.where == "text of an image":
-            return _SPECIAL.sub(r"\\\g<0>", " ".join(text.text.split()))
+            return write_value(text, piece.inline, lambda part: _SPECIAL.sub(r"\\\g<0>", part.replace("\n", " ")))
         if piece.where or self.parsed.kind(index) == "html_block":
             return written_html(self.escape, piece, text, source)
         instead = _markup(piece, self.decoded.text, tags)
 
         def escape(part: str) -> str:
-            part = (_SPECIAL if cautious else _ESCAPES).sub(lambda match: "".join("\\" + c for c in match[0]), part)
+            part = (_SPECIAL if cautious else _ESCAPES).sub(_with_backslashes, part)
             part = _NUMBER.sub(r"\1\\\2", part)
             return re.sub(r"(?<!\\)\|", r"\\|", part) if self.parsed.kind(index) == "cell" else part
 
         return written(piece, _tight(text), escape, lambda *span: instead.get(span) or source(*span))
+
+
+def _with_backslashes(match: re.Match[str]) -> str:
+    is_address = "address" in match.re.groupindex and match["address"]
+    return match[0] if is_address else "".join("\\" + character for character in match[0])
 
 
 def _markup(piece: UnitSpan, content: str, tags: bool) -> dict[tuple[int, int], str]:
@@ -193,9 +212,9 @@ def _markup(piece: UnitSpan, content: str, tags: bool) -> dict[tuple[int, int], 
             tag = name.rstrip("0123456789")
             html = f"<{tag}>" if kind == "open" else f"</{tag}>"
             instead[begin, end] = html if tags else text.replace("_", "*")
-        elif kind == "close" and text in ("]", "][]"):
+        elif kind == "close" and text.rstrip() in ("]", "][]"):
             label = content[piece.codes["open", name][1] : begin]
-            instead[begin, end] = f"][{label}]"
+            instead[begin, end] = f"][{label}]{text[len(text.rstrip()) :]}"
     return instead
 
 
@@ -216,51 +235,3 @@ def _tight(text: InlineText) -> InlineText:
 def _words(text: InlineText) -> list[str]:
     # The title of an admonition has no double quotes.
     return text.text.replace('"', "'").split()
-
-
-_FENCED = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<lines>(?:.*(?:\n|$))*?)(?P=fence)[ \t]*(?:\r?\n|$)")
-_VALUE = re.compile(
-    r"""^(?:title|description|summary|subtitle|excerpt|tagline|short_title|sidebar_label)[ \t]*[:=][ \t]*
-    (?P<value>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'
-        |[^\s"'|>&*!\[{#%@`][^\r\n]*?(?:[ \t]*\r?\n[ \t]+[^\s#][^\r\n]*)*)[ \t]*\r?$""",
-    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
-)
-# A YAML scalar that needs no quotes.
-_PLAIN = re.compile(r"[^\W\d_](?:[^:#\n\"]|:(?=\S)|(?<=\S)#)*")
-_WORD = re.compile(r"(?:yes|no|on|off|true|false|null|y|n)$", re.IGNORECASE)
-
-
-def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
-    """How many lines the front matter has, and its texts."""
-    match = _FENCED.match(content)
-    if match is None:
-        return 0, []
-    units = [
-        UnitSpan(*value.span("value"), InlineText(text), where="front matter")
-        for value in _VALUE.finditer(content, *match.span("lines"))
-        if (text := _text(value["value"])) is not None and any(map(str.isalpha, text))
-    ]
-    return content.count("\n", 0, match.end()), units
-
-
-def _text(value: str) -> str | None:
-    """The text of a scalar; None if it is no simple string. One without quotes may run over lines."""
-    if value[0] == "'":
-        return value[1:-1].replace("''", "'")
-    if value[0] == '"':
-        try:
-            return str(json.loads(value))
-        except ValueError:
-            return None
-    text = re.sub(r"[ \t]*\r?\n[ \t]+", " ", value)
-    return text if _PLAIN.fullmatch(text) and not _WORD.match(text) else None
-
-
-def quoted(text: str, before: str) -> str:
-    """A text as a scalar, with the quotes that the value had `before`, or with some if it needs them."""
-    text = " ".join(text.split())
-    if before[0] == "'":
-        return "'" + text.replace("'", "''") + "'"
-    if before[0] != '"' and _text(text or " ") == text:
-        return text
-    return json.dumps(text, ensure_ascii=False)

@@ -13,28 +13,33 @@ from string import punctuation
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dragoman.documents.core.labels import is_formula
-from dragoman.documents.core.spans import Item, UnitSpan, has_words
+from dragoman.documents.core.spans import Item, UnitSpan
 from dragoman.documents.markup.html import OPAQUE, SHOWN, attribute_pieces, tokens
-from dragoman.text.words.inline import InlineText
+from dragoman.documents.markup.templates import masked_inside, read_value
 
 # What extensions of Markdown give a meaning, and no translation changes. Hidden are notes, alerts, tasks, attributes
 # and symbols; shown are formulas, variables and roles. Lengths are bounded: no text is scanned twice.
 _FIXED = re.compile(
     r"""(?P<hidden>
-        \[\^[^\]\s]{1,80}\] | \[!\w{1,20}\] | (?<![^\n])\[[ xX]\](?=\s)
-      | \{:?[ ]?[.#][^{}\n]{0,200}\} | (?<![A-Za-z0-9_:]):[a-z][a-z0-9_+-]{0,60}:(?![A-Za-z0-9_:`])
+        \[\^[^\]\s]{1,80}\] | \[![\w|-]{1,40}\][-+]? | (?<![^\n])\[[ xX]\](?=\s)
+      | \{[ ]?[.#][^{}\n]{0,200}\} | \{:[^{}\n]{1,200}\}
+      | (?<=[)\]`*_>}])\{[ ]?[\w-]{1,40}=[^{}\n]{1,200}\} | \{[ ]?[\w-]{1,40}=[^{}\n]{1,200}\}(?=[ \t]*(?:\n|$))
+      | (?<![A-Za-z0-9_:]):(?:[a-z][a-z0-9_+-]{0,60}|[+-]1|100|1234):(?![A-Za-z0-9_:`])
     )|(?P<shown>
         \$\$.{1,3000}?\$\$ | (?<![A-Za-z0-9\\$])\$(?![\s$])(?:[^$\\\n]|\\.){1,300}?(?<!\s)\$(?![\d$])
-      | \\\(.{1,300}?\\\) | \{\{.{0,200}?\}\} | \{%.{0,300}?%\} | :[A-Za-z][\w-]{0,40}:`[^`\n]{0,200}`
+      | \\\(.{1,300}?\\\) | \{\{.{0,500}?\}\} | \{%.{0,500}?%\} | <%.{0,500}?%> | :[A-Za-z][\w-]{0,40}:`[^`\n]{0,200}`
       | \{[\w:-]{1,40}\}`[^`\n]{0,200}`
     )""",
     re.VERBOSE | re.DOTALL,
 )
+# The first line of a callout: its title, if it has one, ends with the line.
+_CALLOUT = re.compile(r"\[![\w|-]{1,40}\][^\n]*")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 _VOID = frozenset(["img", "wbr", "input", "hr"])
 _STYLES = {"em": "em", "strong": "strong", "s": "s"}
@@ -89,8 +94,9 @@ def _recorded(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[
 
 def items_of(parser: MarkdownIt, content: str, env: dict[str, Any]) -> tuple[list[Item], list[UnitSpan]]:
     """The items of a paragraph and the units inside its markup (an image's text), with positions in `content`."""
-    env = env | {"whole": content, "taken": []}
-    parser.inline.parse(content, parser, env, [])
+    whole = masked_inside(content)
+    env = env | {"whole": whole, "taken": []}
+    parser.inline.parse(whole, parser, env, [])
     marks: list[Item] = []
     inner: list[UnitSpan] = []
     for taken in env["taken"]:
@@ -115,7 +121,9 @@ def _marks(content: str, taken: Taken) -> Iterator[Item]:
     if taken.rule in ("emphasis", "strikethrough"):
         yield from _delimiters(taken)
     elif taken.rule in ("newline", "escape") and ("softbreak" in kinds or "hardbreak" in kinds):
-        yield Item("break", begin, end, "\n" if "hardbreak" in kinds else " ")
+        callout = _CALLOUT.match(content)
+        is_hard = "hardbreak" in kinds or (callout is not None and begin <= callout.end())
+        yield Item("break", begin, end, "\n" if is_hard else " ")
     elif taken.rule == "link":
         yield Item("open", begin, begin + 1, "a")
         yield Item("close", taken.label, end, "a")
@@ -163,14 +171,11 @@ def _inner(content: str, taken: Taken) -> Iterator[UnitSpan]:
                 yield piece.moved(taken.begin)
     elif taken.rule == "image":
         begin, end = taken.begin + 2, taken.label
-        text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", content[begin:end])
-        if (
-            "\n" not in text
-            and text.strip() == text
-            and not is_formula(text)
-            and has_words([Item("text", begin, end, text)])
-        ):
-            yield UnitSpan(begin, end, InlineText(text), where="text of an image")
+        whole = content[begin:end]
+        value = read_value(whole, lambda part: re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", part))
+        is_line = "\n" not in whole and whole.strip() == whole
+        if is_line and not is_formula(value.text) and any(map(str.isalpha, value.visible)):
+            yield UnitSpan(begin, end, value, where="text of an image")
 
 
 def _copied(items: list[Item], content: str) -> list[Item]:
@@ -245,7 +250,16 @@ _EXPORT = re.compile(
     r"export\s+(?:(?:const|let|var|type)\s+[\w$]+\s*[=:<]|(?:default\s+)?(?:async\s+)?function\b[\s*]*[\w$]*\s*[(<]"
     r"|(?:default\s+)?class\s+[\w$]+[^.]*\{|interface\s+[\w$]+[^.]*\{|default\s+(?:[({\[]|[\w$]+\s*[;(]|[\w$]+\s*$)|[{*])"
 )
-_BLANK = re.compile(r"^\s*$")
+# What ends with the line before these: exported code, the options of a directive.
+_BLANK, _NO_OPTION = re.compile(r"^\s*$"), re.compile(r"^(?!:[\w-]+:(?:\s|$))")
+# The definition of a link whose address is a template.
+_DEFINITION = re.compile(r"\[(?!\^)([^\]\n]{1,200})\]:[ \t]*\S*?(?:\{\{.*\}\}|\{%.*%\})\S*(?:[ \t]+[\"'(].*)?\s*$")
+# An element of a template whose content is code, or is not shown.
+_CODE_END = r"\{(?:%-?\s*end|\{[<%]\s*/\s*)"
+_CODE = re.compile(
+    r"\{(?:%-?|\{[<%])\s*(?P<name>highlight|codeblock|code|comment|mermaid|katex|math)\b"
+    rf"(?!.*{_CODE_END}(?P=name)\b)"
+)
 _LEFT = (
     (re.compile(r"\$\$(?!.*\$\$)"), re.compile(r"\$\$\s*(\{[^}]*\}|\([^)]*\))?\s*$")),
     (re.compile(r"\\\[(?!.*\\\])"), re.compile(r"\\\]\s*$")),
@@ -256,6 +270,12 @@ _LEFT = (
     (_EXPORT, _BLANK),
     # The definition of an abbreviation.
     (re.compile(r"\*\[[^\]\n]{1,80}\]:"), None),
+    (_DEFINITION, None),
+    # Of MyST: a directive with its options, and a target. Of PyMdown: what is included.
+    (re.compile(r":{3,}\{[\w:-]+\}"), _NO_OPTION),
+    (re.compile(r"\([\w.:/-]+\)=\s*$"), None),
+    (re.compile(r"-+8<-+\s*$"), re.compile(r"-+8<-+\s*$")),
+    (re.compile(r"-+8<-+\s+[\"']"), None),
     (
         re.compile(
             r"(:{3,}.*|\{%.*%\}|\$\$.*\$\$|\\\[.*\\\]|\[\[?_?toc_?\]?\]|:[a-z_]+:`[^`]*`|@?\{:[^}]*\})\s*$", re.I
@@ -264,6 +284,11 @@ _LEFT = (
     ),
 )
 _ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?|===!?\+?)(?=\s)[^"\n]*(?:"(?P<title>[^"\n]*)")?\s*$""")
+# Attributes of a container (`:::image source="a.png"`) are no title.
+_CONTAINER = re.compile(
+    r":{3,}[ \t]*(?:\{(?:admonition|dropdown|card|tab-item|grid-item-card)\}|[A-Za-z][\w-]*)"
+    r"(?:\[(?P<label>[^\]=]*)\]|[ \t]+(?P<title>[^\s={\[:][^={]*?))?(?:[ \t]*\{[^{}]*\})?[ \t:]*$"
+)
 _NOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 
 
@@ -285,15 +310,29 @@ def _left(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
         return False
     first = _text(state, begin)
     stops = [stop for start, stop in _LEFT if start.match(first)]
+    if code := _CODE.match(first):
+        stops.insert(0, re.compile(rf"{_CODE_END}{code['name']}\b"))
     if not stops or silent:
         return bool(stops)
     line, stop = begin, stops[0]
     if stop is not None:
         closing = (row for row in range(begin + 1, end) if stop.search(_text(state, row)))
-        line = next(closing, end if stop is _BLANK else begin) - (stop is _BLANK)
+        is_before = stop in (_BLANK, _NO_OPTION)
+        line = next(closing, end if is_before else begin) - is_before
     state.push("left", "", 0).map = [begin, line + 1]
+    if definition := _DEFINITION.match(first):
+        label = normalizeReference(definition[1])
+        state.env.setdefault("references", {}).setdefault(label, {"title": "", "href": ""})
+    if (container := _CONTAINER.match(first)) and (title := container["title"] or container["label"]):
+        _push_title(state, begin, title)
     state.line = line + 1
     return True
+
+
+def _push_title(state: StateBlock, line: int, title: str) -> None:
+    if any(map(str.isalpha, title)):
+        token = state.push("title", "", 0)
+        token.map, token.content = [line, line + 1], title
 
 
 def _body(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
@@ -312,8 +351,7 @@ def _body(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
     first_line = state.bMarks[begin], state.tShift[begin], state.sCount[begin]
     state.push("body_open", "div", 1).map = [begin, last]
     if title and title["title"]:
-        token = state.push("title", "", 0)
-        token.map, token.content = [begin, begin + 1], title["title"]
+        _push_title(state, begin, title["title"])
     if note:
         state.bMarks[begin] += state.tShift[begin] + note.end()
         state.tShift[begin], state.sCount[begin] = 0, state.blkIndent + 4

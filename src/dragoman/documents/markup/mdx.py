@@ -6,14 +6,16 @@ it writes. Texts in attributes that HTML has too (`title`, `alt`) are translated
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.splice import decode
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
+from dragoman.documents.core.splice import UnreadableTranslation, decode
 from dragoman.documents.markup import markdown
+from dragoman.documents.markup.front_matter import front_matter
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -32,6 +34,8 @@ _HTML = re.compile(r"[a-z][a-z0-9-]*")
 _ATTRIBUTES = re.compile(r"""(?:\s+[\w:-]+(?:\s*=\s*(?:"[^"{}\n<>]*"|'[^'{}\n<>]*'))?)*\s*""")
 _CUT = "\n\n<!--mdx-cut-->"
 _MASK = re.compile(rf"{_CUT}|<!--mdx:(\d+)\s*-->|<(/?)mdx-(\d+)((?:[^<>\"]|\"[^\"]*\")*)>")
+# Line ends inside of a tag are written so: Markdown would read `>` on a line of its own as a block.
+_LINE_ENDS = str.maketrans({"\n": "\f ", "\r": "\f\f"})
 # What a translation has of these is no syntax: as long as what is written in their place is put back.
 _SYNTAX = {"{": ("\ue0f0", "&#123;"), "}": ("\ue0f1", "&#125;"), "<": ("\ue0f2", "&lt;")}
 
@@ -65,6 +69,7 @@ class _MdxMasks:
             del self.opened[at:]
             return tag if number is None else f"</mdx-{number}>"
         end = "/>" if tag.endswith("/>") else ">"
+        whole, tag = tag, tag.translate(_LINE_ENDS)
         attributes = tag[1 + len(name) : -len(end)]
         is_plain = _ATTRIBUTES.fullmatch(attributes) is not None
         if is_plain and _HTML.fullmatch(name):
@@ -72,7 +77,7 @@ class _MdxMasks:
                 self.opened.append((name, None))
             return tag
         number = len(self.texts)
-        self.texts.append(tag)
+        self.texts.append(whole)
         self.names[number] = name
         if end == ">":
             self.opened.append((name, number))
@@ -94,39 +99,71 @@ class _MdxMasks:
 
         for character, entity in _SYNTAX.values():
             text = text.replace(character, entity)
-        return _MASK.sub(put, text)
+        return re.sub(r"\f([\f ])", lambda match: "\r\n"[match[1] == " "], _MASK.sub(put, text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """The text that the Markdown reader sees, what is masked in it, and where it has other lines than the file."""
+
+    text: str
+    masks: _MdxMasks
+    shifts: list[tuple[int, int]]
+    """A line of the text, and how many more there are up to its end than in the file; fewer are negative."""
+
+    def located(self, location: str) -> str:
+        """A location in the file."""
+        match = re.match(r"line (\d+)", location)
+        if match is None:
+            return location
+        before = bisect_left(self.shifts, int(match[1]), key=lambda shift: shift[0])
+        more = self.shifts[before - 1][1] if before else 0
+        return f"line {int(match[1]) - more}{location[match.end() :]}"
+
+    def check(self, path: Path, written: str) -> None:
+        """Raise DataError unless a translation of the text has what is masked, as often."""
+        if _masks(written) != _masks(self.text):
+            raise UnreadableTranslation(f"{path}: its translation has other tags or expressions; please report it")
+
+
+def _masks(text: str) -> Counter[tuple[str, ...]]:
+    return Counter(match.group(1, 2, 3) for match in _MASK.finditer(text))
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
     """The texts of an MDX file. Raises DataError with the line for an expression that does not end."""
-    decoded, masks = decode(path, path.read_bytes()), _MdxMasks()
-    if re.search(r"<!--mdx|</?mdx-|[\ue0f0-\ue0f2]", decoded.text):
-        raise DataError(f"{path}: has tags or comments that begin with mdx, or private characters; rename them")
-    masked = _masked(path, decoded.text, masks)
-    inner = markdown.parse(path, decoded.mark + decoded.encode(masked))
-    cuts = [masked.count("\n", 0, match.end()) + 1 for match in re.finditer(_CUT, masked)]
-    units = [replace(unit, location=_moved(unit.location, cuts)) for unit in inner.units]
-    return Document(path, units, (inner, masks, decoded, cuts), inner.notices)
+    decoded = decode(path, path.read_bytes())
+    if re.search(r"<!--mdx|</?mdx-|[\f\ue0f0-\ue0f2]", decoded.text):
+        raise DataError(f"{path}: has form feeds, private characters, or tags that begin with mdx; replace them")
+    masked = _masked(path, decoded.text)
+    inner = markdown.parse(path, decoded.mark + decoded.encode(masked.text))
+    units = [replace(unit, location=masked.located(unit.location)) for unit in inner.units]
+    notices = [masked.located(notice) for notice in inner.notices]
+    notices += [f"{unit.location}: has an expression and stays untranslated" for unit in units if _has_mask(unit)]
+    shown = [unit for unit in units if not _has_mask(unit)]
+    return Document(path, shown, (inner, masked, decoded), tuple(notices))
 
 
-def _moved(location: str, cuts: list[int]) -> str:
-    """A location without the lines that masks have added before it."""
-    return re.sub(
-        r"^line (\d+)", lambda match: f"line {int(match[1]) - 2 * bisect_left(cuts, int(match[1]))}", location
-    )
+def _has_mask(unit: Unit) -> bool:
+    """Whether an expression is in the text, as in that of an image, which has no codes."""
+    return _MASK.search(unit.source.text) is not None
 
 
 def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The MDX file with the translations in place of its texts."""
-    inner, masks, decoded, cuts = document.skeleton
-    pairs = zip(inner.units, translations, strict=True)
-    texts = [new if new is None or new.text == unit.source.text else _without_syntax(new) for unit, new in pairs]
+    """The MDX file with the translations in place of its texts. Raises DataError if an expression would be missing."""
+    inner, masked, decoded = document.skeleton
+    remaining, texts = iter(translations), list[InlineText | None]()
+    for unit in inner.units:
+        new = None if _has_mask(unit) else next(remaining)
+        texts.append(new if new is None or new.text == unit.source.text else _without_syntax(new))
+    assert next(remaining, remaining) is remaining, "one translation for each unit"
     out = BytesIO()
     inner.remarks.clear()
     markdown.write(inner, texts, options, out)
-    document.remarks.extend(_moved(remark, cuts) for remark in inner.remarks)
-    written = masks.restored(out.getvalue()[len(decoded.mark) :].decode(decoded.encoding))
-    file.write(decoded.mark + decoded.encode(written))
+    document.remarks.extend(masked.located(remark) for remark in inner.remarks)
+    written = out.getvalue()[len(decoded.mark) :].decode(decoded.encoding)
+    masked.check(document.path, written)
+    file.write(decoded.mark + decoded.encode(masked.masks.restored(written)))
 
 
 def _without_syntax(inline: InlineText) -> InlineText:
@@ -139,10 +176,12 @@ def _without_syntax(inline: InlineText) -> InlineText:
     return replace(inline, text=text)
 
 
-def _masked(path: Path, text: str, masks: _MdxMasks) -> str:
-    front, _ = markdown.front_matter(text)
-    at = sum(len(line) for line in text.splitlines(keepends=True)[:front])
+def _masked(path: Path, text: str) -> _Masked:
+    masks, shifts, more = _MdxMasks(), list[tuple[int, int]](), 0
+    front, _, _ = front_matter(text)
+    at = sum(map(len, text.splitlines(keepends=True)[:front]))
     parts, first = [text[:at]], at
+    line = text.count("\n", 0, at) + 1
     while match := _NEXT.search(text, at):
         begin, end = match.span()
         mask = match[0]
@@ -162,8 +201,11 @@ def _masked(path: Path, text: str, masks: _MdxMasks) -> str:
         elif match["escape"]:
             mask = masks.alone(mask)
         parts += [text[at:begin], mask]
+        line += text.count("\n", at, begin) + mask.count("\n")
+        more += mask.count("\n") - text.count("\n", begin, end)
+        shifts.append((line, more))
         at = end
-    return "".join([*parts, text[at:]])
+    return _Masked("".join([*parts, text[at:]]), masks, shifts)
 
 
 def _is_line(text: str, begin: int, end: int) -> bool:

@@ -15,7 +15,7 @@ from typing import IO, Any
 from lxml import etree
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.drawingml import chart_slots, drawing_slots
+from dragoman.documents.office.drawingml import GRAPHICS, graphic_slots
 from dragoman.documents.office.ooxml import (
     XML_SPACE,
     RunStyle,
@@ -29,7 +29,7 @@ from dragoman.documents.office.ooxml import (
     title_parts,
 )
 from dragoman.documents.office.package import Package, Part, local, read_parts, text_slot, write_parts
-from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build
+from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Slot, Token, Words, build, slot
 from dragoman.documents.xml.text import writable
 from dragoman.text.words.script import is_right_to_left
 
@@ -39,6 +39,8 @@ PROPERTIES = {"pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "dirPr", 
 WRAPPERS = {"hyperlink", "ins", "moveTo", "smartTag", "sdt", "customXml", "dir", "bdo"}
 DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
 BREAKS = {"tab", "ptab", "br", "cr"}
+# The marks around what a comment, a bookmark, a permission or a move is about; both have the same `w:id`.
+_RANGE = re.compile(r"(\w+?)(Range)?(Start|End)")
 # Fields whose result is a number, a date or a name: it is copied. That of any other field is translated.
 COMPUTED = frozenset(
     """= ADVANCE AUTHOR AUTONUM AUTONUMLGL AUTONUMOUT BARCODE CREATEDATE DATE DISPLAYBARCODE EDITTIME EQ FILENAME
@@ -68,14 +70,26 @@ def tokens_of(container: Any) -> list[Token]:
         elif name == "fldSimple":
             out += _simple_field(child)
         elif name not in PROPERTIES and name not in DROPPED:
-            out.append(Alone((child,), name))
+            out.append(_alone(child))
     return _with_fields(out)
+
+
+def _alone(element: Any) -> Alone:
+    mark, identifier = _RANGE.fullmatch(local(element)), element.get(f"{_prefix(element)}id")
+    if mark is None or identifier is None:
+        return Alone((element,), local(element))
+    return Alone((element,), mark[1], (mark[1], identifier))
+
+
+def _prefix(element: Any) -> str:
+    """The namespace of an element as the names of its attributes begin."""
+    return str(element.tag[: element.tag.find("}") + 1]) if isinstance(element.tag, str) else ""
 
 
 def _run(run: Any) -> Iterator[Token | _Mark]:
     properties = next(run.iterchildren("{*}rPr"), None)
     style = RunStyle(style_key(properties, IGNORED, frozenset({"hint"})), properties)
-    hidden = properties is not None and any(local(part) in ("vanish", "specVanish") for part in properties)
+    hidden = properties is not None and any(map(_hides, properties))
     for child in run:
         name = local(child)
         if name == "t" and not hidden:
@@ -95,6 +109,11 @@ def _run(run: Any) -> Iterator[Token | _Mark]:
             yield Alone((child,), name)
 
 
+def _hides(element: Any) -> bool:
+    return local(element) in ("vanish", "specVanish") and element.get(f"{_prefix(element)}val") not in _OFF
+
+
+_OFF = {"0", "false", "off"}
 _SPACES = {ord(space): " " for space in "\t\n\r"}
 
 
@@ -182,7 +201,7 @@ _AFTER_RTL = frozenset({"cs", "em", "lang", "eastAsianLayout", "specVanish", "oM
 
 def _set_direction(paragraph: Any, language: str) -> None:
     """Write a paragraph from right to left if its language is, and only then."""
-    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
+    prefix = _prefix(paragraph)
     properties = next(paragraph.iterchildren(f"{prefix}pPr"), None)
     if properties is None and is_right_to_left(language):
         properties = etree.Element(f"{prefix}pPr")
@@ -219,7 +238,7 @@ def _in_run(element: Any) -> Any:
 
 
 def _text_run(paragraph: Any, token: Words, language: str) -> Any:
-    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
+    prefix = _prefix(paragraph)
     run = etree.Element(f"{prefix}r")
     style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
     properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
@@ -283,19 +302,23 @@ def write(document: Document, translations: Translations, options: DocumentOptio
 
 def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], Iterator[str]]:
     types = part_types(package, _MAIN, NAME)
-    main = [name for name, kind in types.items() if re.match(_MAIN, kind)]
-    parts: list[Part] = [(name, _story("", options)) for name in main]
-    folder = main[0].rpartition("/")[0]
+    stories = [name for name, kind in types.items() if re.match(_MAIN, kind)]
+    parts: list[Part] = [(name, _story("", options)) for name in stories]
+    folder = stories[0].rpartition("/")[0]
     for name, kind in types.items():
         story = _STORIES.get(kind.removeprefix("wordprocessingml."))
-        if story and name.rpartition("/")[0] == folder:  # the parts of building blocks are in a folder of their own
+        is_main = name.rpartition("/")[0] == folder  # the parts of building blocks are in a folder of their own
+        if story and is_main:
             number = re.findall(r"\d+", name.rpartition("/")[2])
             parts.append((name, _story(" ".join([story, *number]) + ", ", options)))
-        elif kind == "drawingml.chart+xml":
-            parts.append((name, chart_slots(name, options.target)))
-        elif kind in ("drawingml.diagramData+xml", "ms-office.drawingml.diagramDrawing+xml"):
-            parts.append((name, drawing_slots(name, options.target)))
-    return parts + title_parts(types), _notices(package, types)
+            stories.append(name)
+        elif kind == "wordprocessingml.numbering+xml" and is_main:
+            parts.append((name, _numberings))
+        elif kind in GRAPHICS:
+            parts.append((name, graphic_slots(kind, name, options.target)))
+    bindings = [binding for name in stories for binding in package.xml(name).root.iter("{*}dataBinding")]
+    bound = set(map(_bound_property, bindings))
+    return parts + title_parts(types, bound & _TEXT_PROPERTIES), _notices(types, bound)
 
 
 def _story(where: str, options: DocumentOptions) -> Callable[[Any], list[Slot]]:
@@ -309,19 +332,48 @@ def _story(where: str, options: DocumentOptions) -> Callable[[Any], list[Slot]]:
 
 
 def _attributes(root: Any, where: str) -> Iterator[Slot]:
-    """Watermarks, and what the lists of content controls show."""
+    """Watermarks, and what the lists of content controls and form fields show."""
     for element in root.iter("{*}textpath"):
         yield from text_slot(element, f"{where}watermark", "string")
     for element in root.iter("{*}listItem"):
-        yield from text_slot(element, f"{where}list", f"{element.tag.rpartition('}')[0]}}}displayText")
+        yield from text_slot(element, f"{where}list", f"{_prefix(element)}displayText")
+    for element in root.iterfind(".//{*}ddList/{*}listEntry"):
+        yield from text_slot(element, f"{where}list", f"{_prefix(element)}val")
 
 
-def _notices(package: Package, types: dict[str, str]) -> Iterator[str]:
+# The places of numbers in what a level of a list shows.
+_PLACES = re.compile(r"(%\d)")
+
+
+def _numberings(root: Any) -> Iterator[Slot]:
+    """The words with which lists number their paragraphs: `Article %1.`"""
+    for level in root.iter("{*}lvl"):
+        kind = next((element.get(f"{_prefix(element)}val") for element in level.iterchildren("{*}numFmt")), "")
+        for element in level.iterchildren("{*}lvlText") if kind != "bullet" else ():
+            pieces = _PLACES.split(element.get(f"{_prefix(element)}val", ""))
+            tokens = [Copied(piece, (piece,), "number") if at % 2 else Words(piece) for at, piece in enumerate(pieces)]
+            yield from slot(tokens, "numbering", partial(_write_numbering, element))
+
+
+def _write_numbering(element: Any, tokens: list[Token]) -> None:
+    pieces = (writable(token.text) if isinstance(token, Words) else "".join(token.elements) for token in tokens)
+    element.set(f"{_prefix(element)}val", "".join(pieces))
+
+
+# Properties of a file that are texts. The names of its authors are none.
+_TEXT_PROPERTIES = frozenset({"title", "subject", "description", "category", "keywords", "contentStatus"})
+
+
+def _bound_property(binding: Any) -> str:
+    """The property of the file that a content control shows, empty if it shows other data."""
+    attributes = {name.rpartition("}")[2]: value for name, value in binding.items()}
+    if not any("core-properties" in value for value in attributes.values()):
+        return ""
+    return re.sub(r"\[\d+\]$", "", attributes.get("xpath", "")).rpartition("/")[2].rpartition(":")[2]
+
+
+def _notices(types: dict[str, str], bound: set[str]) -> Iterator[str]:
     yield from notices_of(types)
-    for name, kind in types.items():
-        if re.match(_MAIN, kind) and any(
-            "core-properties" not in str(element.items()) for element in package.xml(name).root.iter("{*}dataBinding")
-        ):
-            # Word reads the data again when it opens the file.
-            yield "content controls bound to data of the file: Word shows the data again, not their translation"
-            return
+    if bound - _TEXT_PROPERTIES:
+        # Word reads the data again when it opens the file.
+        yield "content controls bound to data of the file: Word shows the data again, not their translation"

@@ -1,6 +1,6 @@
 """Text of drawings (`a:p`) and charts: slides, text boxes of sheets, diagrams, titles and labels of charts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -18,6 +18,19 @@ _PARAGRAPHS = (
 # Attributes of run properties that no reader sees.
 _IGNORED_ATTRIBUTES = frozenset({"lang", "altLang", "dirty", "err", "smtClean", "smtId", "noProof", "bmk"})
 _PROPERTIES = {"pPr", "endParaRPr"}
+_CHARTS = {"drawingml.chart+xml", "ms-office.chartex+xml"}
+GRAPHICS = {
+    *_CHARTS,
+    "drawingml.chartshapes+xml",
+    "drawingml.diagramData+xml",
+    "ms-office.drawingml.diagramDrawing+xml",
+}
+"""The types of charts, of the shapes on them, and of diagrams, in all three programs."""
+
+
+def graphic_slots(kind: str, where: str, language: str) -> Callable[[Any], Iterable[Slot]]:
+    """How the slots of a part of a type of `GRAPHICS` are found."""
+    return chart_slots(where, language) if kind in _CHARTS else drawing_slots(where, language)
 
 
 def drawing_slots(
@@ -38,12 +51,16 @@ def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:
 
     def slots(root: Any) -> Iterator[Slot]:
         yield from drawing_slots(where, language)(root)
-        for label in root.iter("{*}v"):
+        for label in root.iter("{*}v", "{*}pt"):
             above = {local(element) for element in label.iterancestors()}
-            if above & {"strCache", "strLit", "multiLvlStrCache", "tx"} and not above & {"numCache", "numLit"}:
+            if above & _LABELS and not above & {"numCache", "numLit"}:
                 yield from text_slot(label, f"{where}, label")
 
     return slots
+
+
+# What holds the labels of a chart, in charts of 2007 and of 2016.
+_LABELS = {"strCache", "strLit", "multiLvlStrCache", "tx", "strDim"}
 
 
 def tokens_of(paragraph: Any) -> list[Token]:

@@ -1,6 +1,6 @@
-"""OpenDocument text (`.odt`): paragraphs, headings, tables, notes, annotations, headers and footers, the title.
+"""OpenDocument text (`.odt`): paragraphs, headings, tables, notes, annotations, headers and footers, charts, the title.
 
-Tracked changes and embedded objects stay as they are. Spans of one look are one style.
+Tracked changes and other embedded objects stay as they are. Spans of one look are one style.
 """
 
 import re
@@ -29,7 +29,9 @@ _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 # Headers and footers of slides.
 _DECLARED = (f"{_PRESENTATION}header-decl", f"{_PRESENTATION}footer-decl")
 _MANIFEST = "META-INF/manifest.xml"
+_CHART = "application/vnd.oasis.opendocument.chart"
 _ROOTS = {"content.xml": "document-content", "styles.xml": "document-styles", "meta.xml": "document-meta"}
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _WRAPPERS = {f"{TEXT}{name}" for name in ("a", "meta", "meta-field")}
@@ -40,6 +42,9 @@ _WHOLE = {f"{TEXT}{name}" for name in ("note", "number", "script", "hidden-parag
 _UNSEEN = set(
     "rsid paragraph-rsid language country language-asian country-asian language-complex country-complex".split()  # noqa: SIM905
 )
+# The names of the marks around what an annotation, a change or a bookmark is about, and what both marks have in common.
+_RANGE = re.compile(r"(annotation)(?:-end)?|(.+)-(?:start|end)")
+_IDENTIFIERS = (f"{TEXT}change-id", f"{TEXT}id", f"{TEXT}name", f"{OFFICE}name")
 _SPACE = re.compile(r"[ \t\r\n]+")
 
 
@@ -74,6 +79,7 @@ def content_of(
         "styles.xml": _body("style ", texts),
         "meta.xml": _meta,
     }
+    slots |= {f"{folder}/content.xml": _chart(folder) for folder in _charts(package)}
     signed = [SIGNED] if "META-INF/documentsignatures.xml" in package.parts else []
     return [(part, make) for part, make in slots.items() if part in package.parts], signed
 
@@ -93,9 +99,67 @@ def _body(where: str, texts: Callable[[Any], Callable[[Any], bool]]) -> Callable
             elif element.tag in _DECLARED:
                 yield from text_slot(element, location)
             elif is_text(element) and not _is_kept(element):
-                yield from slot(tokens_of(element, looks), location, partial(write_paragraph, element))
+                yield from slot(tokens_of(element, looks), location, partial(_write, element))
 
     return slots
+
+
+def _charts(package: Package) -> Iterator[str]:
+    """The charts among the embedded objects, by the names of their folders."""
+    entries = package.xml(_MANIFEST).root.iter("{*}file-entry") if _MANIFEST in package.parts else ()
+    for entry in entries:
+        attributes = {name.rpartition("}")[2]: value for name, value in entry.items()}
+        if attributes.get("media-type", "").startswith(_CHART):
+            folder = attributes.get("full-path", "").strip("/")
+            if f"{folder}/content.xml" in package.parts:
+                yield folder
+
+
+def _chart(where: str) -> Callable[[Any], Iterator[Slot]]:
+    """Titles and labels of a chart; its numbers, and the names of the cells that it is of, stay."""
+
+    def slots(root: Any) -> Iterator[Slot]:
+        looks = looks_of(root)
+        for number, element in enumerate(root.iter(f"{TEXT}p"), 1):
+            cell = cell_of(element)
+            if cell is None or cell.get(f"{OFFICE}value-type", "string") == "string":
+                yield from slot(tokens_of(element, looks), f"{where}, paragraph {number}", partial(_write, element))
+
+    return slots
+
+
+def cell_of(paragraph: Any) -> Any:
+    """The cell of a table in which a paragraph is; None if it is in none, or in a comment on one."""
+    for above in paragraph.iterancestors():
+        if local(above) in ("annotation", "table-cell", "covered-table-cell"):
+            return None if local(above) == "annotation" else above
+    return None
+
+
+def has_shown_value(cell: Any) -> bool:
+    """Whether the value of a cell is the text that it shows."""
+    value = cell.get(f"{OFFICE}string-value")
+    return value is not None and value.split() == _shown_text(cell).split()
+
+
+def _shown_text(cell: Any) -> str:
+    paragraphs = (tokens_of(paragraph, {}) for paragraph in cell.iterchildren(f"{TEXT}p"))
+    return "\n".join("".join(map(_shown, tokens)) for tokens in paragraphs)
+
+
+def _shown(token: Token) -> str:
+    if isinstance(token, Break):
+        return "\t" if local(token.elements[0]) == "tab" else "\n"
+    return token.text if isinstance(token, Words | Copied) else ""
+
+
+def _write(paragraph: Any, tokens: list[Token]) -> None:
+    """Write a paragraph, and the value of its cell if that is its text."""
+    cell = cell_of(paragraph)
+    is_value = cell is not None and has_shown_value(cell)
+    write_paragraph(paragraph, tokens)
+    if is_value:
+        cell.set(f"{OFFICE}string-value", _shown_text(cell))
 
 
 def _is_kept(paragraph: Any) -> bool:
@@ -146,7 +210,7 @@ def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
             yield from _tokens(child, _inner(style, child, looks), looks)
         elif name == f"{TEXT}s":
             count = child.get(f"{TEXT}c", "1")
-            yield Words(" " * min(int(count), 999) if count.isdigit() else " ", style, (child,))
+            yield Words(" " * min(int(count), 999) if count.isdecimal() else " ", style, (child,))
         elif name in _BREAKS:
             yield Break((child,))
         elif name in _WRAPPERS:
@@ -164,10 +228,17 @@ def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
 
 
 def _whole(element: Any) -> Token:
-    seen = _SPACE.sub(" ", "".join(element.itertext())).strip() if isinstance(element.tag, str) else ""
+    name = local(element)
+    shown = next(element.iterchildren(f"{TEXT}ruby-base"), element) if name == "ruby" else element
+    seen = _SPACE.sub(" ", "".join(shown.itertext())).strip() if name else ""
     if seen and element.tag.startswith(TEXT) and element.tag not in _WHOLE:
-        return Copied(seen, (element,), local(element))
-    return Alone((element,), local(element))
+        return Copied(seen, (element,), name)
+    mark = _RANGE.fullmatch(name)
+    identifier = next(filter(None, map(element.get, _IDENTIFIERS)), None)
+    if mark is None or identifier is None:
+        return Alone((element,), name)
+    kind = mark[1] or mark[2]
+    return Alone((element,), kind, (kind, identifier))
 
 
 def _collapsed(tokens: Iterator[Token]) -> Iterator[Token]:

@@ -66,7 +66,11 @@ _TYPES_BY_RELATION = {
     "slideMaster": "presentationml.slideMaster+xml",
     "chart": "drawingml.chart+xml",
     "drawing": "drawing+xml",
+    "chartEx": "ms-office.chartex+xml",
+    "chartUserShapes": "drawingml.chartshapes+xml",
     "diagramData": "drawingml.diagramData+xml",
+    "diagramDrawing": "ms-office.drawingml.diagramDrawing+xml",
+    "numbering": "wordprocessingml.numbering+xml",
     "core-properties": "core-properties+xml",
 }
 
@@ -102,15 +106,16 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(digits or 0), text) for digits, text in re.findall(r"(\d*)(\D+|$)", name)]
 
 
-def title_parts(types: dict[str, str]) -> list[Part]:
-    """The title of the document."""
-    return [(name, _title) for name, kind in types.items() if kind == "core-properties+xml"]
+def title_parts(types: dict[str, str], shown: Iterable[str] = ()) -> list[Part]:
+    """The title of the document, and the properties that its pages have `shown`."""
+    names = {"title", *shown}
 
+    def slots(root: Any) -> Iterator[Slot]:
+        for element in root:
+            if local(element) in names:
+                yield from text_slot(element, local(element))
 
-def _title(root: Any) -> Iterator[Slot]:
-    for element in root:
-        if local(element) == "title":
-            yield from text_slot(element, "title")
+    return [(name, slots) for name, kind in types.items() if kind == "core-properties+xml"]
 
 
 def notices_of(types: dict[str, str]) -> list[str]:
@@ -151,12 +156,17 @@ def slots_in(
     return slots
 
 
+# Shapes of VML, which older versions of Office draw.
+_SHAPES = ("shape", "rect", "roundrect", "oval", "line", "polyline", "curve", "arc", "image", "group")
+
+
 def described(root: Any, where: str) -> Iterator[Slot]:
     """The texts in place of pictures and shapes for people who do not see them."""
-    for element in root.iter("{*}docPr", "{*}cNvPr", "{*}shape", "{*}tblDescription", "{*}tblCaption"):
+    names = ("docPr", "cNvPr", "tblDescription", "tblCaption", *_SHAPES)
+    for element in root.iter(*(f"{{*}}{name}" for name in names)):
         name = local(element)
         attributes = (
-            ("alt",) if name == "shape" else ("descr", "title") if name in ("docPr", "cNvPr") else (_value_of(element),)
+            ("alt",) if name in _SHAPES else ("descr", "title") if name in ("docPr", "cNvPr") else (_value_of(element),)
         )
         for attribute in attributes:
             if not is_formula(element.get(attribute, "")):

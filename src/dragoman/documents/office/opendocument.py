@@ -5,18 +5,21 @@ numbers, dates, lists of allowed values and the names of sheets stay. Of a prese
 masters.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.odt import content_of
-from dragoman.documents.office.package import Content, Package, Part, local, read_parts, write_parts
+from dragoman.documents.office.odt import OFFICE, STYLE, cell_of, content_of, has_shown_value
+from dragoman.documents.office.package import Content, Package, Part, read_parts, write_parts
 from dragoman.documents.office.xlsx_values import ComparedValues, compared_in, literals
 
-_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+# Where the conditions of formats are, and the values of filters: an element and its attribute.
+_CONDITIONS = ((f"{STYLE}map", f"{STYLE}condition"), (f"{_CALC}condition", f"{_CALC}value"))
+_FILTERS = ((f"{_TABLE}filter-condition", f"{_TABLE}value"), (f"{_TABLE}filter-set-item", f"{_TABLE}value"))
 _MEDIA = b"application/vnd.oasis.opendocument."
 
 
@@ -50,23 +53,30 @@ def _texts(root: Any) -> Callable[[Any], bool]:
 
 def _compared(root: Any) -> ComparedValues:
     """What formulas and conditions of a part compare with the values of cells."""
-    formulas = (cell.get(f"{_TABLE}formula") for cell in root.iter(f"{_TABLE}table-cell"))
-    conditions = (rule.get(f"{_TABLE}condition") for rule in root.iter(f"{_TABLE}content-validation"))
+    formulas = _attributes(root, (f"{_TABLE}table-cell", f"{_TABLE}formula"), *_CONDITIONS)
+    allowed = _attributes(root, (f"{_TABLE}content-validation", f"{_TABLE}condition"))
     return ComparedValues(
         [
-            *(value for formula in formulas if formula for value in compared_in(formula)),
-            *(value for condition in conditions if condition for value in literals(condition)),
+            *(value for formula in formulas for value in compared_in(formula)),
+            *(value for condition in allowed for value in literals(condition)),
+            *_attributes(root, *_FILTERS),
         ]
     )
 
 
+def _attributes(root: Any, *places: tuple[str, str]) -> Iterator[str]:
+    for tag, attribute in places:
+        yield from (element.get(attribute, "") for element in root.iter(tag))
+
+
 def _is_text(compared: ComparedValues, paragraph: Any) -> bool:
     """Whether a paragraph is what people read: in no cell, in a comment, or in a cell whose value is its text."""
-    for above in paragraph.iterancestors():
-        if local(above) == "annotation":
-            return True
-        if local(above) in ("table-cell", "covered-table-cell"):
-            value = above.get(f"{_OFFICE}string-value")
-            is_text = above.get(f"{_OFFICE}value-type", "string") == "string" and value is None
-            return is_text and "".join(paragraph.itertext()) not in compared
-    return True
+    cell = cell_of(paragraph)
+    if cell is None:
+        return True
+    is_text = cell.get(f"{OFFICE}string-value") is None or has_shown_value(cell)
+    return (
+        is_text
+        and cell.get(f"{OFFICE}value-type", "string") == "string"
+        and "".join(paragraph.itertext()) not in compared
+    )

@@ -140,11 +140,14 @@ def write_parts(
 ) -> None:
     """The package with the translations in place of its texts. Raises DataError."""
     with open_package(document.path, format_name) as package:
-        write_package(package, changed_parts(package, content(package)[0], translations), file)
+        changed = changed_parts(package, content(package)[0], translations, document.remarks)
+        write_package(package, changed, file)
 
 
-def changed_parts(package: Package, parts: Iterable[Part], translations: Translations) -> dict[str, bytes]:
-    """The parts in which a translation differs from the source.
+def changed_parts(
+    package: Package, parts: Iterable[Part], translations: Translations, remarks: list[str]
+) -> dict[str, bytes]:
+    """The parts in which a translation differs from the source; `remarks` name those that are too long for the file.
 
     Each is read again: it must have the translations, and all elements that are no runs of text. Raises DataError.
     """
@@ -153,7 +156,7 @@ def changed_parts(package: Package, parts: Iterable[Part], translations: Transla
     for name, slots in parts:
         xml = package.xml(name)
         listed, elements = list(slots(xml.root)), _elements(xml.root)
-        texts = list(islice(taken, len(listed)))
+        texts = [_fitting(slot, text, remarks) for slot, text in zip(listed, islice(taken, len(listed)), strict=True)]
         if put_all(listed, iter(texts)):
             changed[name] = serialise_xml(xml)
             root = parse_xml(f"{package.path}: {name}", changed[name]).root
@@ -164,6 +167,14 @@ def changed_parts(package: Package, parts: Iterable[Part], translations: Transla
                 raise UnreadableTranslation(f"{lost}; nothing was written, please report it")
     assert next(taken, _END) is _END, "one translation for each unit"
     return changed
+
+
+def _fitting(slot: Slot, translation: InlineText | None, remarks: list[str]) -> InlineText | None:
+    """A translation that a file has space for, None for a longer one."""
+    if translation in (None, slot.source) or slot.max_length is None or len(translation.text) <= slot.max_length:
+        return translation
+    remarks.append(f"{slot.location}: not translated, because the program allows {slot.max_length} characters")
+    return None
 
 
 _END: Any = object()

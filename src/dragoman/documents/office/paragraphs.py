@@ -4,12 +4,12 @@ A format makes tokens of a paragraph (text with a style, line breaks, wrappers s
 and builds a paragraph of tokens. In the text:
 
 - a line break or a tab is the end of a line of the text, so that a translation has as many;
-- the style of most of the text needs no code, any other is a span; so is a wrapper;
+- the style of most of the text needs no code, any other is a span; so is a wrapper, and what two marks enclose;
 - what begins or ends a paragraph and is no text stays there and is no code.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,6 +40,8 @@ class Alone:
 
     elements: tuple[Any, ...]
     label: str = ""
+    range: Hashable = None
+    """Of the two marks around a part of the text (a comment's): the kind and the identifier, which both have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,10 +108,12 @@ class Slot:
     location: str
     put: Callable[[InlineText], None]
     context: str = ""
+    max_length: int | None = None
+    """The most characters of a translation; a longer one is not written."""
 
     @property
     def unit(self) -> Unit:
-        return Unit(self.source, self.location, self.context)
+        return Unit(self.source, self.location, self.context, max_length=self.max_length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def slot(tokens: Sequence[Token], location: str, write: Callable[[list[Token]], 
 
 def analyse(tokens: Sequence[Token]) -> Paragraph | None:
     """The text of a paragraph, None if there is nothing to translate."""
-    spanned, style = with_spans(tokens)
+    spanned, style = with_spans(with_ranges(tokens))
     before, core, after = peel(spanned)
     if not any(isinstance(token, Words) and any(map(str.isalpha, token.text)) for token in core):
         return None
@@ -195,13 +199,21 @@ def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
         at = max(begin, end)
         put(token)
     add(inline.text[at:])
+    return _merged([*out, *breaks, *_lost(paragraph, inline), *paragraph.after])
+
+
+def _lost(paragraph: Paragraph, inline: InlineText) -> Iterator[Token]:
+    """The tokens whose codes a translation has not; wrappers and ranges are empty, styles are gone."""
     there = {code.name for code in inline.codes}
-    lost = [token for name, token in paragraph.named.items() if name not in there and not isinstance(token, Open)]
-    return _merged([*out, *breaks, *lost, *paragraph.after])
+    for name, token in paragraph.named.items():
+        if name not in there and (token.elements or not isinstance(token, Open)):
+            yield token
+            if isinstance(token, Open):
+                yield paragraph.closes[name]
 
 
 def _events(paragraph: Paragraph, inline: InlineText) -> Iterator[tuple[int, int, Token]]:
-    """The tokens of the codes in order, each with the text that it is in place of."""
+    """The tokens of the codes in order, each with the text that it is in place of. No range ends before it begins."""
     spans = _kept_spans(paragraph, inline)
     events = list[tuple[int, int, Token]]()
     for code in inline.codes:
@@ -212,7 +224,17 @@ def _events(paragraph: Paragraph, inline: InlineText) -> Iterator[tuple[int, int
             events.append((code.position, code.position, paragraph.closes[code.name]))
         else:
             events.append((code.position, code.position, paragraph.named[code.name]))
-    yield from sorted(events, key=lambda event: event[0])
+    events.sort(key=lambda event: event[0])
+    order = {id(token): number for number, token in enumerate(paragraph.named.values())}
+    ends = defaultdict[Hashable, list[int]](list)
+    for at, (_, _, token) in enumerate(events):
+        if isinstance(token, Alone) and token.range is not None:
+            ends[token.range].append(at)
+    for places in ends.values():
+        marks = sorted((events[at][2] for at in places), key=lambda token: order[id(token)])
+        for at, mark in zip(places, marks, strict=True):
+            events[at] = (*events[at][:2], mark)
+    yield from events
 
 
 def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int, int]]:
@@ -310,6 +332,46 @@ def _outer_space(core: list[Token], step: int) -> list[Token]:
         if not isinstance(token, Open | Close):
             return []
     return []
+
+
+def with_ranges(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with the two marks of a range as a span of what they enclose.
+
+    Ranges that overlap, or that begin and end in different wrappers, keep their marks. Marks that enclose nothing are
+    one token.
+    """
+    out = list[Token | None](tokens)
+    opened = list[tuple[Hashable, int]]()  # ranges, and wrappers as (None, index)
+    for index, token in enumerate(tokens):
+        if isinstance(token, Open):
+            opened.append((None, index))
+        elif isinstance(token, Close):
+            while opened.pop()[0] is not None:
+                pass
+        elif isinstance(token, Alone) and token.range is not None:
+            wrapper = max((at for at, (mark, _) in enumerate(opened) if mark is None), default=-1)
+            inside = [mark for mark, _ in opened[wrapper + 1 :]]
+            if token.range not in inside:
+                opened.append((token.range, index))
+                continue
+            first = wrapper + 1 + inside.index(token.range)
+            out[opened[first][1] : index + 1] = _range(out[opened[first][1] : index + 1])
+            del opened[first:]
+    return [token for token in out if token is not None]
+
+
+def _range(tokens: list[Token | None]) -> list[Token | None]:
+    """What is between two marks as a span, as one token if there is nothing; in as many places."""
+    begin, *inner, end = tokens
+    assert isinstance(begin, Alone)
+    assert isinstance(end, Alone)
+    seen = (isinstance(token, Copied) or (isinstance(token, Words) and token.text.strip()) for token in inner)
+    if any(seen):
+        return [Open(begin.elements, label=begin.label), *inner, Close(end.elements)]
+    if all(token is None or (isinstance(token, Alone) and token.range is None) for token in inner):
+        elements = (element for token in tokens if token is not None for element in token.elements)
+        return [Alone(tuple(elements), begin.label), *[None] * (len(tokens) - 1)]
+    return tokens
 
 
 def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:

@@ -24,10 +24,11 @@ _DRAWINGS = {
     "ms-powerpoint.comments+xml": "comments {}",
     "drawingml.diagramData+xml": "diagram {}",
     "ms-office.drawingml.diagramDrawing+xml": "drawing of diagram {}",
+    "drawingml.chartshapes+xml": "drawing of chart {}",
     "presentationml.slideLayout+xml": "layout {}",
     "presentationml.slideMaster+xml": "master {}",
 }
-_CHART = "drawingml.chart+xml"
+_CHARTS = {"drawingml.chart+xml": "chart {}", "ms-office.chartex+xml": "extended chart {}"}
 
 
 def read(path: Path, options: DocumentOptions) -> Document:
@@ -51,8 +52,8 @@ def _content(package: Package, options: DocumentOptions) -> tuple[list[Part], li
     for name, kind in types.items():
         if kind == "presentationml.comments+xml":
             parts.append((name, partial(_comments, f"comments {_number(name)}")))
-    charts = [name for name, kind in types.items() if kind == _CHART]
-    parts += [(name, chart_slots(f"chart {_number(name)}", options.target)) for name in charts]
+    charts = [(name, _CHARTS[kind].format(_number(name))) for name, kind in types.items() if kind in _CHARTS]
+    parts += [(name, chart_slots(label, options.target)) for name, label in charts]
     return parts + title_parts(types), notices_of(types)
 
 

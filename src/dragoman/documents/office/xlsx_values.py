@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from typing import Any
 
+from dragoman.documents.office.ooxml import related
 from dragoman.documents.office.package import Package, local
 
 _LITERAL = re.compile(r'"((?:[^"]|"")*)"')
-# What is compared in a formula: a text next to a sign, and every text in a function that looks for one.
-_COMPARED = re.compile(r'(?:=|<>)\s*"((?:[^"]|"")*)"|"((?:[^"]|"")*)"\s*(?:=|<>)')
+# What is compared in a formula: a text or an array of texts next to a sign, and every text in a function that looks for
+# one.
+_SIDE = r'("(?:[^"]|"")*+"|\{(?:[^{}"]|"(?:[^"]|"")*+")*+\})'
+_COMPARED = re.compile(rf"(?:=|<>)\s*{_SIDE}|{_SIDE}\s*(?:=|<>)")
 _LOOKING = re.compile(
     r"\b(?:COUNTIFS?|SUMIFS?|AVERAGEIFS?|MAXIFS|MINIFS|MATCH|XMATCH|VLOOKUP|HLOOKUP|XLOOKUP|LOOKUP|SWITCH|EXACT|FILTER)\(",
     re.IGNORECASE,
@@ -54,14 +57,16 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def compared_values(package: Package, sheets: Sequence[str]) -> ComparedValues:
-    """What the sheets of an Excel workbook compare with the values of cells."""
-    return ComparedValues(value for sheet in sheets for value in _values(package.xml(sheet).root))
+    """What the sheets of an Excel workbook, and the tables on them, compare with the values of cells."""
+    tables = (table for sheet in sheets for table in related(package, sheet, "table").values())
+    return ComparedValues(value for part in (*sheets, *tables) for value in _values(package.xml(part).root))
 
 
 def compared_in(formula: str) -> Iterator[str]:
     """The texts that a formula compares with: those next to a sign, and all where a function looks for one."""
     if '"' in formula:
-        yield from (_plain(first or second) for first, second in _COMPARED.findall(formula))
+        for sides in _COMPARED.findall(formula):
+            yield from literals("".join(sides))
         if _LOOKING.search(formula):
             yield from literals(formula)
 
@@ -78,7 +83,7 @@ def _values(root: Any) -> Iterator[str]:
                 text = "".join(first.itertext()).strip()
                 if literal := _LITERAL.fullmatch(text):
                     yield from (value.strip() for value in _plain(literal[1]).split(","))
-    for element in root.iter("{*}f", "{*}formula"):
+    for element in root.iter("{*}f", "{*}formula", "{*}formula1", "{*}formula2"):
         yield from compared_in(element.text or "")
     for element in root.iter("{*}filter", "{*}customFilter"):
         yield element.get("val", "")

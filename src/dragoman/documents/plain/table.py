@@ -1,8 +1,9 @@
 """Tables (CSV and TSV): the cells of the chosen columns are units, every other byte stays.
 
 - The first line is a header unless it reads like data, and is kept.
-- A header that names the source's language (or `source`) chooses that column; where it names the target's language (or
-  `target`) too, translations are written there and the source stays.
+- A header that names the source's language (`en`, `en_US`, `English`, or `source`) chooses that column; where it names
+  the target's language (or `target`) too, translations are written there and the source stays. So it is with a header
+  that names the target's language alone, next to one column of text. A column `id` of numbers is no Indonesian.
 - Otherwise, without a choice, the columns that have text are translated in place. A column of codes (`menu.title`,
   `42`) is kept, and named.
 - A cell that begins with `=`, `+`, `-` or `@` is a formula for a spreadsheet: it is kept. A translation that begins so
@@ -21,12 +22,27 @@ from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Decoded, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import ConfigError
+from dragoman.text.words.language import primary_language, same_language, tag_distance
 
 _DELIMITERS = ",;\t|"
 _ENTITY = re.compile(ENTITY)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 # A key, a number, an address: no text, unless it is a word with a capital letter.
 _CODE = re.compile(r"(?![A-Z][a-z]+[.!?]?$)[\x21-\x7e]*")
+# What is in a column of names and numbers, whatever its header: no single word.
+_KEY = re.compile(r"[\x21-\x7e]*(?:\d|[_./:\\](?=\w))[\x21-\x7e]*")
+# A language as a header names it: a tag or a locale, or in a word.
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
+_LANGUAGES = {
+    "ar": ("arabic", "العربية"), "cs": ("czech", "čeština"), "da": ("danish", "dansk"), "de": ("german", "deutsch"),
+    "el": ("greek", "ελληνικά"), "en": ("english", "영어"), "es": ("spanish", "español"), "fi": ("finnish", "suomi"),
+    "fr": ("french", "français"), "he": ("hebrew", "עברית"), "hi": ("hindi", "हिन्दी"), "hu": ("hungarian", "magyar"),
+    "id": ("indonesian", "bahasa indonesia"), "it": ("italian", "italiano"), "ja": ("japanese", "日本語", "일본어"),
+    "ko": ("korean", "한국어"), "nl": ("dutch", "nederlands"), "no": ("norwegian", "norsk"), "pl": ("polish", "polski"),
+    "pt": ("portuguese", "português"), "ro": ("romanian", "română"), "ru": ("russian", "русский"),
+    "sv": ("swedish", "svenska"), "th": ("thai", "ไทย"), "tr": ("turkish", "türkçe"), "uk": ("ukrainian", "українська"),
+    "vi": ("vietnamese", "tiếng việt"), "zh": ("chinese", "中文", "중국어"),
+}  # fmt: skip
 # A cell of a header is a short name, not a sentence and not a number.
 _NAME = re.compile(r"(?!.*[.!?。？！]$)(?![\d.,+-]+$).{0,40}", re.DOTALL)
 
@@ -49,11 +65,15 @@ def read(path: Path, options: DocumentOptions) -> Document:
     records = list(_records(decoded.text, delimiter))
     header = records.pop(0) if records and _is_header(records[0], options) else []
     names = {cell.column: cell.text.strip() for cell in header}
-    chosen, notices = _columns(path, options, names, records)
-    target = None if options.columns else _named(names, options.target, "target")
+    chosen, target, notices = _columns(path, options, names, records)
     values, formulas = [], []
+    missing: dict[int, str] = {}
     for record in records:
         into = next((cell for cell in record if cell.column == target), None)
+        if target and into is None:  # a record that ends early gets the cell
+            last = record[-1]
+            into = Cell(last.line, target, "", last.end, last.end)
+            missing |= {cell.begin: delimiter * (target - last.column) for cell in record}
         for cell in record:
             if cell.column not in chosen or (options.update and into and into.text.strip()):
                 continue
@@ -64,7 +84,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if formulas:
         lines = ", ".join(formulas[:10]) + (", …" if len(formulas) > 10 else "")
         notices.append(f"cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line {lines}")
-    document = document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
+    document = document_of(path, Values(decoded, values, _encoder(decoded, delimiter, missing)), notices)
     guessed = not options.columns and all(value.target is None for value in values)
     return replace(document, again=replace(options, columns=tuple(map(str, sorted(chosen))))) if guessed else document
 
@@ -136,10 +156,18 @@ def _named(names: Mapping[int, str], *wanted: str) -> int | None:
     return next((column for column, name in names.items() if name.lower() in {title.lower() for title in wanted}), None)
 
 
+def _of_language(names: Mapping[int, str], language: str, word: str) -> int | None:
+    """The column that is named after a language, or with a word for it; of other tags of the language the nearest."""
+    column = _named(names, language, word) or _named(names, *_LANGUAGES.get(primary_language(language), ()))
+    tags = {column: name.replace("_", "-") for column, name in names.items() if _TAG.fullmatch(name)}
+    near = [column for column, tag in tags.items() if same_language(tag, language)]
+    return column or min(near, key=lambda column: tag_distance(tags[column], language), default=None)
+
+
 def _columns(
     path: Path, options: DocumentOptions, names: Mapping[int, str], records: Sequence[Sequence[Cell]]
-) -> tuple[set[int], list[str]]:
-    """The numbers of the columns to translate, and what is to be known about the choice."""
+) -> tuple[set[int], int | None, list[str]]:
+    """The columns to translate, the one for the translations if not in place, and what is to be known of the choice."""
     cells = [cell for record in records for cell in record]
     present = {cell.column for cell in cells} | set(names)
     chosen = set()
@@ -149,23 +177,33 @@ def _columns(
             known = ", ".join(filter(None, names.values())) or f"columns 1 to {max(present, default=0)}"
             raise ConfigError(f"{path}: no column {wanted!r}; it has {known}")
         chosen.add(column)
-    source = _named(names, options.source, "source")
-    if chosen or source is not None:
-        return chosen or {source or 0}, []
+    if chosen:
+        return chosen, None, []
+    filled = {cell.column for cell in cells if cell.text.strip()}
+    wordy = {cell.column for cell in cells if cell.text.strip() and not _KEY.fullmatch(cell.text.strip())}
+    titles = {column: name for column, name in names.items() if column in wordy or column not in filled}
+    source, target = _of_language(titles, options.source, "source"), _of_language(titles, options.target, "target")
+    if source is not None:
+        return {source}, None if target == source else target, []
     chosen = {cell.column for cell in cells if cell.text.strip() and not _CODE.fullmatch(cell.text.strip())}
+    if target is not None and names[target].lower() != "target" and len(chosen - {target}) == 1:
+        return chosen - {target}, target, []
     left = ", ".join(names.get(column) or str(column) for column in sorted(present - chosen))
-    return chosen, [f"columns that have no text, as it seems, are left unchanged: {left}"] if left else []
+    return chosen, None, [f"columns that have no text, as it seems, are left unchanged: {left}"] if left else []
 
 
-def _encoder(decoded: Decoded, delimiter: str) -> Callable[[Value, str], str]:
-    """How a cell is written: in quotes if it is in quotes, or if the text needs them."""
+def _encoder(decoded: Decoded, delimiter: str, missing: Mapping[int, str]) -> Callable[[Value, str], str]:
+    """How a cell is written: in quotes if it is in quotes, or if the text needs them.
+
+    `missing` are the delimiters that a record lacks before its translation, by where the cell of its source begins.
+    """
     needs = re.compile(f'^"|[{delimiter}\r\n]' if delimiter == "\t" else f'[{delimiter}"\r\n]')
 
     def encode(value: Value, text: str) -> str:
         begin, _ = value.target or (value.begin, value.end)
         text = f"'{text}" if text.startswith(_FORMULA) else text
         if decoded.text.startswith('"', begin) or needs.search(text):
-            return '"' + text.replace('"', '""') + '"'
-        return text
+            text = '"' + text.replace('"', '""') + '"'
+        return missing.get(value.begin, "") + text
 
     return encode

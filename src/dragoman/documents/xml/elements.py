@@ -18,6 +18,7 @@ _TEXT = re.compile(rf"<!\[CDATA\[(.*?)\]\]>|<!--.*?-->|<\?.*?\?>|{_START_TAG.pat
 _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]+)\s*=\s*("[^"]*+"|'[^']*+')""")
 # Around a fragment, so that it is a document.
 _AROUND = b"<_>", b"</_>"
+_REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(\w+));")
 _REFERENCES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
@@ -103,14 +104,17 @@ def read_elements(
 
 
 def unescaped(raw: str) -> str:
-    """Text as XML means it. A reference to an entity of an unread DTD stays."""
-    return re.sub(r"&(#?)(x?)(\w+);", _resolved, raw) if "&" in raw else raw
+    """Text as XML means it. A reference to an entity of an unread DTD, or to no character, stays."""
+    return _REFERENCE.sub(_resolved, raw) if "&" in raw else raw
 
 
 def _resolved(match: re.Match[str]) -> str:
-    if match[1]:
-        return chr(int(match[3], 16 if match[2] else 10))
-    return _REFERENCES.get(match[2] + match[3], match[0])
+    hexadecimal, decimal, name = match.groups()
+    if name:
+        return _REFERENCES.get(name, match[0])
+    number = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    is_character = 0 < number < 0xD800 or 0xDFFF < number <= 0x10FFFF
+    return chr(number) if is_character else match[0]
 
 
 def plain_text(text: str, element: Element) -> str:

@@ -1,6 +1,7 @@
 """What is in an XML element that holds text → items for `documents.core.spans`, by what its inline elements mean."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,14 @@ Role = Literal["pair", "alone", "open", "close", "kept"]
 """What an inline element is: a pair of tags around text, a code, one half of a pair of codes, text that is copied."""
 
 _VARIABLES = ("printf", "percent", "brace", "template", "shell")
-_PART = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&[^;<&]*;|[^<&]+", re.DOTALL)
+_OTHER = r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&[^;<&]*;"
+# A break that is written as references is one of the text, and not of the layout of the file.
+_RETURN, _FEED = r"&#(?:0*13|x0*[dD]);", r"&#(?:0*10|x0*[aA]);"
+_PART = re.compile(rf"(?P<line>(?:[ \t]*(?:{_RETURN})?{_FEED})+[ \t]*)|{_OTHER}|[^<&]+", re.DOTALL)
+# Blank lines too are one break, with the indent of the next line: an element is one unit.
+_LINE = rf"(?P<line>(?:[ \t]*(?:{_RETURN})?(?:\r\n?|\n|{_FEED}))+[ \t]*)"
+_PART_OF_LINE = re.compile(rf"{_LINE}|{_OTHER}|[^\r\n<&]+", re.DOTALL)
+_PLAIN, _PLAIN_LINE = re.compile(r".+", re.DOTALL), re.compile(r"(?:[ \t]*(?:\r\n?|\n))+[ \t]*|[^\r\n]+")
 
 
 def xml_pieces(
@@ -35,7 +43,8 @@ def xml_pieces(
     text is one of the translation, otherwise it is white space. `texts` gives the items between two tags, where a
     format has escapes of its own.
     """
-    items = list(_items(text, element, role, texts or partial(text_items, lines=lines)))
+    variables = _variables(text, element, role)
+    items = list(_items(text, element, role, texts or partial(text_items, lines=lines), variables))
     units = pieces(_nested(items, text), text, words=words)
     return [piece for piece in units if not words or _has_words(piece.inline)]
 
@@ -51,11 +60,12 @@ def translated_piece(
     )
     if begin >= end or not same:
         return next(iter(xml_pieces(text, target, role, lines=True, words=False)), None)
+    variables = _variables(text, target, role)
     while inner := next((child for child in target.children if child.opened <= begin and end <= child.closing), None):
         target = inner
     children = [child for child in target.children if begin <= child.begin and child.end <= end]
     part = replace(target, opened=begin, closing=end, children=children)
-    items = list(_items(text, part, role, partial(text_items, lines=True)))
+    items = list(_items(text, part, role, partial(text_items, lines=True), variables))
     return whole_piece(_nested(items, text), text)
 
 
@@ -78,6 +88,7 @@ def _items(
     element: Element,
     role: Callable[[Element], tuple[Role, str]],
     texts: Callable[[str, int, int], Iterator[Item]],
+    variables: Counter[str],
 ) -> Iterator[Item]:
     at = element.opened
     for number, child in enumerate(element.children):
@@ -89,7 +100,7 @@ def _items(
         if kind == "pair":
             # Two pairs of one name in each other are matched by their nesting.
             yield Item("open", child.begin, child.opened, name)
-            yield from _items(text, child, role, texts)
+            yield from _items(text, child, role, texts, variables)
             yield Item("close", child.closing, child.end, name)
         elif kind == "kept":
             # What is copied ends with the element, or with the one that is the other half of its pair.
@@ -100,11 +111,17 @@ def _items(
             yield Item("protected" if seen else "alone", child.begin, at, seen)
         elif kind == "alone":
             seen = _shown(text, child)
-            only = seen and sum(_shown(text, sibling) == seen for sibling in element.children) == 1
+            # Of two codes for one variable a translation could not say which is which.
+            only = seen and variables[seen] == 1
             yield Item("protected" if only else "alone", child.begin, child.end, seen if only else name)
         else:
             yield Item(kind, child.begin, child.end, name)
     yield from texts(text, at, element.closing)
+
+
+def _variables(text: str, element: Element, role: Callable[[Element], tuple[Role, str]]) -> Counter[str]:
+    """How often each variable is there as a code, in all of a text: a unit may be a part of it."""
+    return Counter(_shown(text, code) for code in element.walk() if role(code)[0] == "alone")
 
 
 def _shown(text: str, element: Element) -> str:
@@ -118,30 +135,39 @@ def _shown(text: str, element: Element) -> str:
 def text_items(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
     """What is between two tags. A reference is an item of its own: what it means is shorter than what is written.
 
-    One to an entity that is declared elsewhere stays as it is.
+    One to an entity that is declared elsewhere stays as it is. With `lines` all white space is the text's.
     """
-    for match in _PART.finditer(text, begin, end):
+    for match in (_PART_OF_LINE if lines else _PART).finditer(text, begin, end):
         low, high, raw = match.start(), match.end(), match[0]
-        if raw.startswith("<![CDATA["):
-            inner = raw[9:-3]
-            if inner[:1].isspace():
-                yield Item("text", low, low, " ")
-            if inner.strip():
-                yield Item("text", low, high, inner.strip())
-            if inner[-1:].isspace():
-                yield Item("text", high, high, " ")
+        if match["line"]:
+            yield Item("break", low, high, "\n")
+        elif raw.startswith("<![CDATA["):
+            yield from _section(raw, low, high, lines=lines)
         elif raw.startswith("<"):
             yield Item("alone", low, high)
         elif raw.startswith("&"):
             seen = unescaped(raw)
-            yield Item("alone", low, high) if seen == raw else Item("text", low, high, seen)
-        elif lines:
-            # Blank lines too are one break: an element is one unit.
-            for part in re.finditer(r"(?:[ \t]*\r?\n)+|[^\r\n]+", raw):
-                kind: Literal["break", "text"] = "break" if part[0].endswith("\n") else "text"
-                yield Item(kind, low + part.start(), low + part.end(), "\n" if kind == "break" else part[0])
+            yield Item("alone", low, high) if seen == raw else Item("text", low, high, seen, exact=lines)
         else:
-            yield Item("text", low, high, raw)
+            yield Item("text", low, high, raw, exact=lines)
+
+
+def _section(raw: str, low: int, high: int, *, lines: bool) -> Iterator[Item]:
+    """The text of a CDATA section: its delimiters are a part of its first and its last words, so none is left alone."""
+    parts = list((_PLAIN_LINE if lines else _PLAIN).finditer(raw, len("<![CDATA["), len(raw) - len("]]>")))
+    words = [number for number, part in enumerate(parts) if part[0].strip()]
+    for number, part in enumerate(parts):
+        begin, end = low + part.start(), low + part.end()
+        if number not in words:
+            is_break = lines and part[0].strip(" \t") != ""
+            yield Item("break" if is_break else "text", begin, end, "\n" if is_break else part[0])
+            continue
+        text = part[0].strip()
+        before, _, after = part[0].partition(text)
+        begin, end = low if number == words[0] else begin, high if number == words[-1] else end
+        yield Item("text", begin, begin, before, exact=lines)
+        yield Item("text", begin, end, text, exact=lines)
+        yield Item("text", end, end, after, exact=lines)
 
 
 def _nested(items: list[Item], text: str) -> list[Item]:

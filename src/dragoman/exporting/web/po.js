@@ -6,6 +6,15 @@ const ESCAPES = { n: "\n", t: "\t", r: "\r" };
 // The mark of the key of a menu or a button: _File, E&xit. Longer texts are sentences.
 const ACCELERATOR = /(?:(?<=^|[\s("'[])([_&~])(?=\p{L})|(?<=\p{Lu}\p{Ll}{0,30})([_&~])(?=\p{Ll}))(?!\w{1,32};)/gu;
 const LONGEST_LABEL = 80;
+// Two words that a sign joins, or a name in a program: Drag&drop, User_id, _id.
+const JOINED = new RegExp(
+  String.raw`(?<=[\p{L}]{3})&(?:answers|bass|breakfast|butter|click|close|conditions|continue|development|drinks?|drop|edit` +
+    String.raw`|exit|forth|go|learn|match|open|paste|pepper|place|print|quit|replace|roll|run|save|send|share|trace|white|win)` +
+    String.raw`(?!\w)|(?<=\p{L}{3})_(?:code|count|data|date|file|ids?|index|info|keys?|length|level|list|mode|name|number` +
+    String.raw`|page|path|size|state|status|str|string|table|text|time|type|uid|url|user|values?)(?!\w)` +
+    String.raw`|(?<!\w)_u{0,2}ids?(?!\w)|(?<=\p{Lu}{2})_`,
+  "u",
+);
 
 // As `documentOf`; with `everything` also the messages that have a translation. Messages with plural forms stay as they
 // are. Raises an Error for what is no PO file.
@@ -73,7 +82,7 @@ function escaped(line) {
 // What of a message is translated: its lines without the white space around them and the mark of a key.
 function poUnit(message) {
   const source = message.fields.msgid.text;
-  const marks = source.length <= LONGEST_LABEL && !/^[_&~][\p{Ll}_]+$/u.test(source) ? [...source.matchAll(ACCELERATOR)] : [];
+  const marks = marksOf(source);
   const mark = marks.length === 1 ? { sign: marks[0][0], key: source[marks[0].index + 1] } : null;
   const plain = mark ? source.slice(0, marks[0].index) + source.slice(marks[0].index + 1) : source;
   const rows = plain.split("\n").map((row) => {
@@ -82,6 +91,19 @@ function poUnit(message) {
     return [row.slice(0, at), core, row.slice(at + core.length)];
   });
   return { message, source: plain, mark, rows, cores: rows.map(([, core]) => core).filter(Boolean) };
+}
+
+// The signs that may be the mark of a key: none inside a placeholder, in a name or between two words.
+function marksOf(source) {
+  if (source.length > LONGEST_LABEL || /^[_&~][\p{Ll}_]+$/u.test(source) || JOINED.test(source)) return [];
+  const shown = source.replace(PLACEHOLDER, (name) => "\0".repeat(name.length));
+  return [...shown.matchAll(ACCELERATOR)].filter(({ index, 0: sign }) => sign !== "_" || !isInSentence(shown, index));
+}
+
+// Whether a mark is inside a word, with small words around it: where a label has capitals it has them in all words.
+function isInSentence(label, at) {
+  const words = label.trim().split(/\s+/u);
+  return /\p{L}/u.test(label[at - 1] ?? "") && words.length > 2 && words.some((word) => /^\p{Ll}/u.test(word) && word.length > 3);
 }
 
 function poText({ rows, mark }, translations) {

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from dragoman.errors import DataError, checked_path
-from dragoman.system.parsing import new_xml_parser
+from dragoman.system.parsing import new_xml_parser, xml_blocks
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.words import is_abbreviation, listed
@@ -22,7 +22,6 @@ SUFFIX = ".tbx"
 _ENTRY, _LANGUAGE, _SECTION = {"termEntry", "conceptEntry"}, {"langSet", "langSec"}, {"tig", "ntig", "termSec"}
 _STATUS = "administrativeStatus"
 _REFUSED, _PREFERRED = ("deprecatedTerm", "supersededTerm"), "preferredTerm"
-_BLOCK = 1 << 16
 
 
 @dataclass(slots=True)
@@ -100,7 +99,7 @@ class TermBase:
         """The terms in an open file, which errors call `path`. Raises DataError as `read` does."""
         handler = _TermHandler(path)
         try:
-            while block := file.read(_BLOCK):
+            for block in xml_blocks(file, str(path)):
                 handler.parser.Parse(block, False)
             handler.parser.Parse(b"", True)
         except expat.ExpatError as error:

@@ -90,6 +90,12 @@ def same_language(tag: str, other: str) -> bool:
     return primary_language(tag) == primary_language(other) and len(scripts) < 2
 
 
+def declares_other(tag: str, wanted: str) -> bool:
+    """Whether a file that names its language `tag` is in another than `wanted`; "Korean" or "und" names none."""
+    is_tag = re.fullmatch("[a-z]{2,3}", primary_language(tag)) is not None
+    return is_tag and "und" not in (tag, wanted) and not same_language(tag, wanted)
+
+
 def tag_distance(tag: str, wanted: str) -> int:
     """How far a text in `tag` is from one in `wanted`, by CLDR's table of languages: 0 for the same tag, to 135."""
     language, other = _parsed(tag), _parsed(wanted)

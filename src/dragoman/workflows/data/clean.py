@@ -8,9 +8,9 @@ from itertools import compress
 from os import PathLike
 from pathlib import Path
 
-from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config import CorpusConfig, PairConfig, RunConfig
 from dragoman.config.file import load_config
-from dragoman.data.corpus.block_reader import BlockReader, Reading
+from dragoman.data.corpus.block_reader import BlockReader, Reading, unreadable_at
 from dragoman.data.corpus.corpus import describe_unequal
 from dragoman.data.corpus.output import (
     TextFiles,
@@ -23,12 +23,15 @@ from dragoman.data.corpus.output import (
 from dragoman.data.corpus.rules import Context, with_usual_ratio
 from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out, judged
 from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
-from dragoman.errors import ConfigError, DataError, check_count, checked_path
+from dragoman.errors import ConfigError, DataError, check_count, check_type, checked_path
 from dragoman.installed.opening import ModelPath
 from dragoman.system.files import refuse_existing
 from dragoman.workflows.data.agreement import DISAGREEMENT, ModelAgreement, percentiles
 from dragoman.workflows.data.check import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
+
+# Rules that a file breaks whose text, line ends or columns are not those of a corpus.
+UNREADABLE = frozenset(("bad_bytes", "control"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class CleanResult:
     """The usual number of target characters per source character."""
     disagreement: dict[str, float]
     """Percentiles of the scores of the pairs that models were asked about (`agreement`); empty without models."""
+    unreadable: str
+    """Where and why the first pair that is no two lines of text cannot be read; "" if there is none."""
 
 
 def clean_data(
@@ -55,6 +60,7 @@ def clean_data(
     target: str | PathLike[str] | None = None,
     *,
     output: str | PathLike[str],
+    languages: str = "",
     workers: int = 1,
     force: bool = False,
     ray: bool = False,
@@ -64,8 +70,9 @@ def clean_data(
 ) -> CleanResult:
     """Write the pairs that break no rule of [data.clean] to files of the same names in the folder `output`.
 
-    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file. Pairs keep their order;
-    the removed ones go to `rejects.jsonl`. The result does not depend on `workers`, the number of processes, nor on
+    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file. `languages` is which of
+    `project.pairs` they are, such as `en-ko`; the first one if it is empty. Pairs keep their order; the removed ones go
+    to `rejects.jsonl`. The result does not depend on `workers`, the number of processes, nor on
     `ray`, with which the rules run under Ray Data. With `models`, one of each direction, a pair that breaks no rule is
     removed if their score of it (`agreement`, nats per token) is above `disagreement`. Raises ConfigError if a file
     exists and not `force`, ModelError, or DataError.
@@ -74,8 +81,9 @@ def clean_data(
     corpus = corpus_of(source, target)
     folder = checked_path("output", output)
     check_count("workers", workers)
-    agreement = ModelAgreement(models, config.project.source, config.project.target) if models else None
-    scores = array("d")
+    pair = _pair_of(config, languages)
+    agreement = ModelAgreement(models, pair.source, pair.target) if models else None
+    scores, unreadable = array("d"), ""
     refuse_pipes(corpus.files)
     if ray:
         refuse_without_ray(corpus)
@@ -83,7 +91,7 @@ def clean_data(
     listener = Listeners(listeners)
     reading = Reading([corpus])
     reader = BlockReader(corpus, reading)
-    context = Context(config.project.source, config.project.target, config.data.clean)
+    context = Context(pair.source, pair.target, config.data.clean)
     context, blocks = with_usual_ratio(context, iter(reader))
     judge = Judge(context, _held_out(config, corpus, listener))
     with ExitStack() as stack:
@@ -95,6 +103,7 @@ def clean_data(
             if agreement:
                 cleaned = cleaner.without_disagreement(cleaned, agreement.scores, disagreement)
                 scores.extend(cleaned.scores.values())
+            unreadable = unreadable or _first_unreadable(cleaned, corpus)
             _write(cleaned, out, corpus)
             listener.on_progress(Progress("cleaning", cleaner.pairs, reading.expected(cleaner.pairs), "pairs"))
         if reader.surplus:
@@ -102,7 +111,18 @@ def clean_data(
         if not cleaner.pairs:
             raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
     removed, ratio = dict(cleaner.removed.most_common()), round(judge.context.ratio, 4)
-    return CleanResult(cleaner.pairs, cleaner.remaining, removed, files, folder / REJECTS, ratio, percentiles(scores))
+    rejects, disagreements = folder / REJECTS, percentiles(scores)
+    return CleanResult(cleaner.pairs, cleaner.remaining, removed, files, rejects, ratio, disagreements, unreadable)
+
+
+def _pair_of(config: RunConfig, languages: str) -> PairConfig:
+    """The pair of languages of this name, or the first one for an empty name. Raises ConfigError for another."""
+    check_type("languages", languages, str, "a pair of languages, such as en-ko")
+    pair = config.project.pair(languages)
+    if pair is None:
+        names = ", ".join(pair.name for pair in config.project.all_pairs)
+        raise ConfigError(f"languages (--languages) {languages!r}: not in project.pairs, which are {names}; choose one")
+    return pair
 
 
 def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:
@@ -134,6 +154,11 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     if not compared:
         return None
     return held_out(block for part in compared for block in BlockReader(part))
+
+
+def _first_unreadable(cleaned: CleanedBlock, corpus: CorpusConfig) -> str:
+    rows = (row for row, reasons in cleaned.reasons.items() if not UNREADABLE.isdisjoint(reasons))
+    return next(filter(None, (unreadable_at(cleaned.block, row, corpus) for row in rows)), "")
 
 
 def _write(cleaned: CleanedBlock, out: TextFiles, corpus: CorpusConfig) -> None:

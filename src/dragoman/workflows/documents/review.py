@@ -27,6 +27,8 @@ SHOWN = 2000
 
 # What a spreadsheet takes for a formula, also in full width and after white space.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠|]")
+# A cell and what ends it. One that begins with a quotation mark that is not closed at its end is plain.
+_CELL = re.compile(r'(?:"(?P<quoted>(?:[^"\t]|"")*+)"(?=[\t\r\n]|\Z)|(?P<plain>[^\t\r\n]*))(?P<end>\t|\r?\n|\r|\Z)')
 
 
 def review_files(output: Path) -> tuple[Path, Path]:
@@ -64,14 +66,25 @@ def write_review(output: Path, journal: Journal, request: DocumentOptions) -> Pa
 def review_pairs(path: Path) -> Iterator[tuple[str, str]] | None:
     """The sources and translations of a table for review, which a person has corrected; None for another file."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        rows = _rows(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         return None  # who reads it as pairs says what is wrong
-    if lines[0].rstrip("\r") != HEADER.rstrip():
+    if next(rows, []) != [*COLUMNS]:
         return None
     at = COLUMNS.index("source"), COLUMNS.index("translation")
-    rows = (line.rstrip("\r").split("\t") for line in lines[1:])
-    return ((_text(row[at[0]]), _text(row[at[1]])) for row in rows if len(row) > max(at))
+    return ((row[at[0]], row[at[1]]) for row in rows if len(row) > max(at))
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    """The texts of the cells of a table, row by row: as `cell` writes them, or a spreadsheet."""
+    row: list[str] = []
+    for match in _CELL.finditer(table):
+        quoted = match["quoted"]
+        row.append(_text(match["plain"] if quoted is None else _on_one_line(quoted.replace('""', '"'))))
+        if match["end"] != "\t":
+            if row != [""]:
+                yield row
+            row = []
 
 
 def _text(cell: str) -> str:
@@ -85,9 +98,14 @@ def _is_review(table: Path) -> bool:
 
 
 def cell(text: str) -> str:
-    """A text as one cell of a table: on one line, and never a formula."""
-    text = " ".join(re.split(r"[\t\r\n\v\f\x85\u2028\u2029]+", text))
-    return f"'{text}" if _FORMULA.match(text) else text
+    """A text as one cell of a table: on one line, never a formula, and in quotation marks if it has one."""
+    text = _on_one_line(text)
+    text = f"'{text}" if _FORMULA.match(text) else text
+    return '"{}"'.format(text.replace('"', '""')) if '"' in text else text
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(re.split(r"[\t\r\n\v\f\x85\u2028\u2029]+", text))
 
 
 def render(name: str, rows: list[FlaggedUnit], count: int, request: DocumentOptions) -> str:
@@ -124,8 +142,8 @@ def page_policy() -> str:
 def review_rows(table: Path) -> Iterator[dict[str, str]]:
     """The rows of a table for review by the names of its columns; none if there is no table."""
     if table.is_file():
-        lines = table.read_text(encoding="utf-8").split("\n")[1:]
-        yield from (dict(zip(COLUMNS, map(_text, line.split("\t")), strict=False)) for line in lines if line)
+        rows = islice(_rows(table.read_text(encoding="utf-8")), 1, None)
+        yield from (dict(zip(COLUMNS, row, strict=False)) for row in rows)
 
 
 def _row(row: FlaggedUnit, request: DocumentOptions) -> str:

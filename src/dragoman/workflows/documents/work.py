@@ -62,6 +62,7 @@ class TranslatedDocument:
 STAYS = ("format", "not translated, because the file could not be read again with this translation")
 NO_MESSAGE = ("format", "not translated, because it is a message with branches that cannot be read or written again")
 WORDLESS = ("empty", "the translation has no words")
+EARLIER_STAYS = ("empty", "the translation has no words; the earlier one stays")
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -241,9 +242,13 @@ class DocumentWork:
                 yield unit, self._message(unit) if _is_message(unit) else self._finished(unit)
 
     def _finished(self, unit: Unit) -> Finished:
+        """A new translation; without one, or without words in it, the one that the document has, or the source."""
         key = key_of(unit, self._limit(unit))
         finished = self.journal.get(key) if is_translatable(unit, self._scripts) else None
-        return finished or Finished(unit.source)
+        if finished and unit.existing and WORDLESS in finished.why:
+            why = tuple(EARLIER_STAYS if reason == WORDLESS else reason for reason in finished.why)
+            return replace(finished, inline=unit.existing, why=why)
+        return finished or Finished(unit.existing or unit.source)
 
     def _message(self, unit: Unit) -> Finished:
         """A message of the translations of its branches; one that does not parse stays."""
@@ -251,7 +256,7 @@ class DocumentWork:
         parts = list(map(self._finished, message.units)) if message else []
         inline = message.assembled([part.inline for part in parts]) if message else None
         if inline is None:
-            return Finished(unit.source, (NO_MESSAGE,))
+            return Finished(unit.existing or unit.source, (NO_MESSAGE,))
         return Finished(inline, tuple(dict.fromkeys(why for part in parts for why in part.why)))
 
     def _write(self, job: DocumentJob) -> None:

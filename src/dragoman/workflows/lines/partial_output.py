@@ -2,21 +2,31 @@
 
 While the work lasts, `OUT.partial` holds the text written so far, and `OUT.partial.json` says what it belongs to: its
 first line what the work was started with, then one line for each finished part, with the number of input lines and the
-SHA-256 of the input and of the text up to there. At the end `OUT.partial` gets the name `OUT`, and the record goes.
+SHA-256 of the input and of the text up to there. At the end `OUT.partial` gets the name `OUT`, compressed if that ends
+in `.gz` or `.zst`, and the record goes.
 A record follows its text to the disk, so that a process killed at any instant leaves one that is true of the text.
 """
 
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from dragoman.data.corpus.corpus import compressed_writer
 from dragoman.errors import DataError, ResumeError, counted
-from dragoman.system.files import lock_open_file, open_in_place, refuse_existing, refuse_unwritable_file, storage_error
+from dragoman.system.files import (
+    atomic_file,
+    lock_open_file,
+    open_in_place,
+    refuse_existing,
+    refuse_unwritable_file,
+    storage_error,
+)
 from dragoman.workflows.journal import (
     ResumableWork,
     as_stored,
@@ -164,7 +174,13 @@ def partial_output(
 
 
 def _finish(work: ResumableWork) -> None:
-    work.partial.replace(work.output)
+    """Give the text its name, compressed if the name says so: until then it is there as it is, and can be continued."""
+    if work.output.suffix in (".gz", ".zst"):
+        with work.partial.open("rb") as text, atomic_file(work.output) as file, ExitStack() as stack:
+            shutil.copyfileobj(text, compressed_writer(file, work.output.name, stack))
+        remove_files(work.partial)
+    else:
+        work.partial.replace(work.output)
     remove_files(_record_of(work))
 
 

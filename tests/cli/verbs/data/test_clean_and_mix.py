@@ -65,6 +65,26 @@ def test_clean_says_when_nothing_is_left(dragoman: Any, project: Path, tmp_path:
     assert len((tmp_path / "clean/rejects.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("all.tsv", b"Go.\tGeh.\tCC-BY 2.0\n" * 3, "all.tsv:1: 3 columns; a line is source, one tab, target"),
+        ("all.jsonl", b'{"en": "Go.", "de": "Geh."}\n', 'all.jsonl:1: no text under "source"; each line has one'),
+        ("all.tsv", b"Go.\tGeh.\rYes.\tJa.\r", "all.tsv:1: a carriage return within the line"),
+        ("all.tsv", b"Go.\tGeh.\rYes.\n", "all.tsv:1: a carriage return within the line; end each line with"),
+        ("all.tsv", "Go.\tWörter.\n".encode("latin-1"), "all.tsv:1: not UTF-8 (byte 0xf6); convert the file to"),
+        ("all.tsv", "Go.\tGeh.\n".encode("utf-16-le"), "all.tsv:1: null characters, as UTF-16 has them; convert"),
+    ],
+)
+def test_clean_says_why_no_line_can_be_read(
+    dragoman: Any, project: Path, tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = dragoman("data", "clean", project / "run.toml", tmp_path / name, "-o", tmp_path / "clean", *KEYS)
+    assert done.refused(3).startswith(f"{tmp_path}/{problem}")
+    assert done.err.rstrip().endswith(f"(nothing was kept; {tmp_path}/clean/rejects.jsonl has all lines)")
+
+
 def test_split_drops_what_is_no_pair_on_request(dragoman: Any, project: Path, text: list[Path]) -> None:
     config = (project / "run.toml").read_text(encoding="utf-8").replace('"data/', '"parts/')
     (project / "run.toml").write_text(config, encoding="utf-8")

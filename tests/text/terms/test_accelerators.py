@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.text.words.accelerators import find_accelerator, with_accelerator, without_accelerator
+from dragoman.text.terms.accelerators import find_accelerator, with_accelerator, without_accelerator
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,13 @@ from dragoman.text.words.accelerators import find_accelerator, with_accelerator,
         ("파일(_F)", "파일", "_", "F"),
         ("다른 이름으로 저장 (&A)...", "다른 이름으로 저장...", "&", "A"),
         ("_Файл", "Файл", "_", "Ф"),
+        ("Show T_ype Column", "Show Type Column", "_", "y"),
+        ("Cl_ear list", "Clear list", "_", "e"),
+        ("For&mat", "Format", "&", "m"),
+        ("Dis&play", "Display", "&", "p"),
+        ("Save/_Load", "Save/Load", "_", "L"),
+        ("_MP3 player", "MP3 player", "_", "M"),
+        ("_Delete %s", "Delete %s", "_", "D"),
     ],
 )
 def test_a_label_and_its_key(label: str, text: str, mark: str, key: str) -> None:
@@ -31,6 +38,17 @@ def test_a_label_and_its_key(label: str, text: str, mark: str, key: str) -> None
      "~/x", "&nbsp;x", "&#160;x", "", "_", "plain", "Use _" + "x" * 90, "a~b", "file_name.txt"],
 )  # fmt: skip
 def test_what_is_none(text: str) -> None:
+    assert find_accelerator(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['<a href="%s" target="_blank">Learn more</a>', "See http://example.com/~john/ for details",
+     "http://e.com/~bob is here", "The _id field is unique", "%(_name)s is here", "Use _file.txt here",
+     "Write to John_doe@example.com", 'An <a "_blank" link', "Drag&drop files", "Copy&paste it", "User_id is missing",
+     "Max_size", "SPI_finish", "Unable to create Pids_info here"],
+)  # fmt: skip
+def test_a_sign_in_a_tag_an_address_or_a_name_is_no_mark(text: str) -> None:
     assert find_accelerator(text) is None
 
 

@@ -9,11 +9,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dragoman.text.terms.protect import find_placeholders
+
 MARKS = "_&~"
 # Longer texts are sentences, in which a mark is more often something else.
 LONGEST = 80
 _BEHIND = re.compile(r"\s?\(([_&~])([A-Za-z0-9])\)")
 _ENTITY = re.compile(r"&(?:#\w{1,8}|[A-Za-z]\w{0,31});")
+# What is copied: a sign in it is no mark, nor one before a path; one before an identifier is: `_MP3`.
+_COPIED = ("printf", "brace", "template", "shell", "tag", "url", "email", "path", "code", "identifier")
+_MARKUP = re.compile(r"<[/!A-Za-z]|://")
+# The second of two words with a sign for `and` between them: `Drag&drop`, `Copy&paste`.
+_SECOND_WORD = re.compile(
+    "answers|bass|breakfast|butter|click|close|conditions|continue|development|drinks?|drop|edit|exit|forth|go|learn|"
+    "match|open|paste|pepper|place|print|quit|replace|roll|run|save|send|share|trace|white|win"
+)
+# The second part of a name in a program: `User_id`, `Max_size`. The name itself may be behind the mark: `_id`.
+_FIELD = re.compile(
+    "code|count|data|date|file|ids?|index|info|keys?|length|level|list|mode|name|number|page|path|size|state|status|str|"
+    "string|table|text|time|type|uid|url|user|values?"
+)
+_ID = re.compile("u{0,2}ids?")
 # What follows a label: `Open…`, `Name:`.
 _ENDING = re.compile(r"[\s.…:：。]*\Z")
 
@@ -47,14 +63,33 @@ def find_accelerator(label: str) -> Accelerator | None:
 def _is_set(label: str, at: int) -> bool:
     """Whether the mark at a position sets a key: before a word, or before a small letter in a word with a capital."""
     before, after = label[:at], label[at + 1 :]
-    if not after[:1].isalpha() or _ENTITY.match(label, at):
+    if not after[:1].isalpha() or _ENTITY.match(label, at) or _is_copied(label, at):
         return False
-    word = re.search(r"\w*\Z", before)
-    if word and word[0]:
-        return word[0][0].isupper() and word[0].isalpha() and after[0].islower()
-    name = re.match(r"\w+", after)
-    is_identifier = before == "" and name is not None and len(name[0]) == len(after) and after.islower()
-    return before[-1:] in ("", " ", "(", "[", '"', "/") and not is_identifier
+    head, tail = re.findall(r"\w*\Z", before)[0], re.findall(r"\w+", after)[0]
+    if head:
+        return _is_in_word(label, head, tail)
+    is_identifier = before == "" and tail == after and after.islower()
+    return before[-1:] in ("", " ", "(", "[", '"', "/") and not is_identifier and not _ID.fullmatch(tail)
+
+
+def _is_copied(label: str, at: int) -> bool:
+    """Whether the sign at a position is a part of what a translation copies."""
+    if label[at - 1 : at] in ('"', "/") and _MARKUP.search(label):
+        return True
+    copies = find_placeholders(label, _COPIED)
+    return any(copy.begin + (copy.pattern != "path") <= at < copy.end for copy in copies)
+
+
+def _is_in_word(label: str, head: str, tail: str) -> bool:
+    """Whether a mark between two parts of a word sets a key, and does not join two words or make a name of them."""
+    if not (head[0].isupper() and head.isalpha() and tail[0].islower()) or (len(head) > 1 and head.isupper()):
+        return False
+    if "_" not in label:
+        return len(head) < 3 or not _SECOND_WORD.fullmatch(tail)
+    # Where a label has capitals it has them in all words: what has small words with such a name is a sentence.
+    words = label.split()
+    is_sentence = len(words) > 2 and any(len(word) > 3 and word[0].islower() for word in words)
+    return not is_sentence and (len(head) < 3 or not _FIELD.fullmatch(tail))
 
 
 def with_accelerator(translation: str, source: Accelerator) -> str:
