@@ -52,6 +52,16 @@ def test_an_empty_glossary_removes_the_one_before_and_says_so(dragoman: Any, mod
     assert "has no glossary now" in dragoman("model", "glossary", "-m", copy, empty).err
 
 
+@pytest.mark.parametrize("output", [".", "/", "folder"])
+def test_a_model_is_not_packed_into_a_folder(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    complaint = dragoman("model", "pack", "-m", model, "-o", output).refused(1)
+    assert complaint == f"{output}: cannot be written: Is a directory; check the path"
+
+
 def test_a_model_is_not_packed_into_itself(dragoman: Any, model: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(model, tmp_path / "copy"))
     assert "is inside the model" in dragoman("model", "pack", "-m", copy, "-o", copy / "x.dragoman").refused(2)

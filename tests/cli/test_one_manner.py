@@ -147,6 +147,9 @@ def test_data_split_prints_its_parts_in_json(dragoman: Any, project: Path, tmp_p
 
 def test_config_explains_a_key_a_section_and_refuses_others(dragoman: Any) -> None:
     assert dragoman("config", "train.warmup").out.startswith("train.warmup  (whole number from 1")
+    assert dragoman("config", "model.d_model").out.startswith(
+        "model.d_model  (whole number from 1; default: by preset)\n"
+    )
     assert {
         line.split()[0].split(".")[0] for line in dragoman("config", "decode").out.splitlines() if line[0] != " "
     } == {"decode"}

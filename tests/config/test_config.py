@@ -307,6 +307,7 @@ EXTRA: list[tuple[str, str, str]] = [
         "[tokenizer]\nshared = true\n",
         "tokenizer.shared: two models, but tokenizer.joint is one; set joint = false, or remove shared",
     ),
+    ("a negative width", "[model]\nlayers=1\nd_model=-1\nd_ff=8\nheads=4\n", "model.d_model: input should be greater"),
     ("a number as text", '[model]\nlayers=1\nd_model="32"\nd_ff=8\nheads=2\n', "model.d_model: "),
     ("layers that are no number", '[model]\nlayers="six"\nd_model=32\nd_ff=8\nheads=2\n', "model.layers: "),
 ]
@@ -322,17 +323,18 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
     [
         ("train.max_step=5", "train.max_step: unknown key; did you mean train.max_steps?"),
         ("trian.max_steps=5", "trian: unknown key; did you mean train?"),
-        ("train.max_steps=many", 'train.max_steps: input should be a whole number above 0, or "auto"'),
+        ("train.max_steps=many", 'train.max_steps: input should be a whole number, or "auto", not'),
+        ("train.snapshots=-1", 'train.snapshots: input should be greater than or equal to 0, or "auto", not -1'),
+        ("data.augment.placeholders=2", 'data.augment.placeholders: input should be less than 1, or "auto"'),
+        ('tokenizer.user_defined_symbols=["a", "a"]', "tokenizer.user_defined_symbols[1]: 'a' is there twice"),
+        ('tokenizer.user_defined_symbols=[""]', "tokenizer.user_defined_symbols[0]: '' is empty; remove it"),
+        ('tokenizer.user_defined_symbols=["<0x0A>"]', "tokenizer.user_defined_symbols[0]: <0x0A> is a byte; remove it"),
         ("data.train=[]", "data.train: missing; this key has no default"),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
-        *(
-            (
-                f"train.batch_tokens={given}",
-                f'train.batch_tokens: input should be a whole number above 0, or "auto", not {shown}',
-            )
-            for given, shown in (("atuo", "'atuo'"), ("0", "0"), ("1.5", "1.5"))
-        ),
+        ("train.batch_tokens=atuo", "train.batch_tokens: input should be a whole number, or \"auto\", not 'atuo'"),
+        ("train.batch_tokens=1.5", 'train.batch_tokens: input should be a whole number, or "auto", not 1.5'),
+        ("train.batch_tokens=0", 'train.batch_tokens: input should be greater than 0, or "auto", not 0'),
         ("train.batch_tokens=9999999999", "train.batch_tokens: input should be less than or equal to 2147483647"),
         ("train.start_from=1", "train.start_from: input should be a path in quotes, not 1"),
         ("train.start_from=", "train.start_from: input should be a path in quotes, not ''"),

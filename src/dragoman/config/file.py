@@ -20,10 +20,10 @@ from dragoman.config.sections.data import CORPUS_LIST, SINGLE_CORPUS
 from dragoman.errors import ConfigError, check_type, checked_path
 from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 
-# Where pydantic says that a number or "auto" was neither, the key ends in this.
-CHOICE = "constrained-int"
+# Where pydantic says that a number or "auto" was neither, the key ends in one of these.
+CHOICES = ("constrained-int", "constrained-float")
 # Parts of the location of a mistake that are no keys.
-NO_KEYS = (CHOICE, SINGLE_CORPUS, CORPUS_LIST)
+NO_KEYS = (*CHOICES, SINGLE_CORPUS, CORPUS_LIST)
 Section = TypeVar("Section", bound=BaseModel)
 
 
@@ -46,15 +46,24 @@ def read_config(
     Raises ConfigError.
     """
     path = checked_path("config", path)
-    tree = _read_toml(path)
-    if change:
-        change(tree)
-    for override in [overrides] if isinstance(overrides, str) else overrides:
-        check_type("overrides", override, str, '"section.key=value"')
-        _apply(tree, override)
+    tree = _read_tree(path, overrides, change)
     config = build_config(tree, where=str(path), folder=path.parent)
     require_text(config, str(path))
     return config, explicit_keys(tree)
+
+
+def read_output(path: Path, overrides: Sequence[str] = ()) -> Path:
+    """The folder of the run of a configuration, whatever its other keys are: some may need keys that are not there.
+
+    Raises ConfigError.
+    """
+    tree = _read_tree(path, overrides)
+    train = tree.get("train")
+    output = train.get("output") if isinstance(train, dict) else None
+    named = {key: value for key, value in tree.items() if key == "project"}
+    folder = build_config({**named, "data": {}, "train": {"output": output}}, str(path), path.parent).train.output
+    assert folder is not None  # build_config fills it
+    return folder
 
 
 def require_text(config: RunConfig, where: str = "configuration") -> None:
@@ -133,6 +142,19 @@ def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
         elif a != b:
             keys.append(prefix + name)
     return keys
+
+
+def _read_tree(
+    path: Path, overrides: Sequence[str], change: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """What a file says, changed, with the overrides."""
+    tree = _read_toml(path)
+    if change:
+        change(tree)
+    for override in [overrides] if isinstance(overrides, str) else overrides:
+        check_type("overrides", override, str, '"section.key=value"')
+        _apply(tree, override)
+    return tree
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -217,8 +239,6 @@ def _without_architecture(mistake: ErrorDetails) -> tuple[str, ErrorDetails]:
 
 def _cause(mistake: ErrorDetails) -> str:
     """What a value should be, without Python's names of types."""
-    if CHOICE in mistake["loc"] and mistake["type"] != "less_than_equal":
-        return 'input should be a whole number above 0, or "auto"'
     if mistake["type"] == "path_type":
         return "input should be a path in quotes"
     if mistake["type"] == "model_type":
@@ -226,7 +246,8 @@ def _cause(mistake: ErrorDetails) -> str:
             return 'input should be a path in quotes, or {source = "…", target = "…"}'
         return f"input should be a section of keys, as in [{_dotted(mistake['loc'])}]"
     cause = plain_cause(mistake["msg"]).replace("tuple", "list", 1)
-    return cause[:1].lower() + cause[1:]
+    is_choice = mistake["type"] != "less_than_equal" and not set(CHOICES).isdisjoint(mistake["loc"])
+    return cause[:1].lower() + cause[1:] + (', or "auto"' if is_choice else "")
 
 
 def _dotted(loc: Sequence[str | int]) -> str:

@@ -287,8 +287,6 @@ def open_in_place(path: Path) -> IO[bytes]:
 def refuse_unwritable_file(path: Path) -> None:
     """Raise DragomanError, before long work, if `atomic_file` could not write `path`."""
     try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not is_special(path):
             with _partial_files([path]) as [trial]:
                 trial.touch(exist_ok=False)
@@ -318,8 +316,11 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Random names next to `paths`, whose files are removed at the end if they still exist.
 
     No other process uses or can guess such a name. Files of a process that was killed a day ago or more are removed.
+    Raises IsADirectoryError for a folder in the place of a file, before anything is written.
     """
     for path in paths:
+        if path.is_dir():  # "." and "/" have no name, others would be refused once all is written
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         _remove_stale(path)
     partials = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial") for path in paths]
     try:

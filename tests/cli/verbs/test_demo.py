@@ -1,5 +1,6 @@
 """`demo` and folders that are there already; tests/journey runs it whole."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,21 @@ def test_the_folder_of_an_earlier_demo_is_taken_up_again_with_other_minutes(
     again = contents(tmp_path)
     assert again.pop("run.toml") != first.pop("run.toml")
     assert again == first
+
+
+@pytest.mark.parametrize("minutes", ["inf", "nan", "1e300"])
+def test_minutes_without_an_end_are_refused(
+    dragoman: Any, tmp_path: Path, trained_on: list[float | None], minutes: str
+) -> None:
+    complaint = dragoman("demo", "-o", tmp_path / "mine", "--minutes", minutes).refused(2)
+    assert complaint.startswith("Invalid value for '--minutes': should be ")
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_commands_that_follow_can_be_copied(dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_module, "run_demo", lambda *_: [])
+    monkeypatch.setattr(demo_module, "write_page", lambda folder: folder / "look.html")
+    result = dragoman("demo", "-o", tmp_path / "my demo")
+    assert result.code == 0, result.err
+    words = [shlex.split(line) for line in result.err.splitlines() if " -m " in line]
+    assert [line[line.index("-m") + 1] for line in words] == [f"{tmp_path}/my demo/runs/demo/model"] * 2

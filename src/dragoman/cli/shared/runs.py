@@ -7,6 +7,9 @@ from pathlib import Path
 from dragoman.cli.shared.console import print_json, program, say
 from dragoman.cli.shared.reports import plain, shown
 from dragoman.config import RunConfig
+from dragoman.config.file import read_output, read_run_config
+from dragoman.errors import ConfigError
+from dragoman.training.resume.triggers import Triggers
 from dragoman.workflows.train.run_folder import original_overrides, output_of
 from dragoman.workflows.train.train import TrainResult
 
@@ -23,10 +26,9 @@ def read_resumable(
 
     Those given now come later and replace them. Raises ConfigError.
     """
-    config, keys = read(path, overrides)
-    original = original_overrides(output_of(config)) if resume else ()
+    original = original_overrides(_folder_of(path, overrides, read)) if resume else ()
     if not original:
-        return config, keys, overrides
+        return *read(path, overrides), overrides
     now = {override.partition("=")[0].strip() for override in overrides}
     unchanged = [override for override in original if override.partition("=")[0].strip() not in now | {"train.output"}]
     if unchanged:
@@ -34,6 +36,14 @@ def read_resumable(
         say(f"as at the start: {' '.join(map(shlex.quote, shortened))}")
     together = [*unchanged, *overrides]
     return *read(path, together), together
+
+
+def _folder_of(path: Path, overrides: Sequence[str], read: Read) -> Path:
+    """The folder of the run, even if the configuration is incomplete without the KEY=VALUE it was started with."""
+    try:
+        return output_of(read(path, overrides)[0])
+    except ConfigError:
+        return read_output(path, overrides)
 
 
 def resume_command(verb: str, arguments: Sequence[str], overrides: Sequence[str]) -> str:
@@ -48,11 +58,24 @@ def say_next(result: TrainResult, what: str, config: Path, commands: Sequence[st
     if result.doubts:
         say(f"\n{what} is in {where}, but it is of no use yet, see above. Next:")
         say(f"  {program()} data check {shlex.quote(str(config))}")
-        say("  and, if the text is right, longer: the same command with --resume and a larger train.max_steps")
+        say(f"  and, if the text is right, longer: the same command with {_longer(result)}")
         return
     say(f"\n{what} is in {where}. Next:")
     for command in commands:
         say(f"  {program()} {command}")
+
+
+def _longer(result: TrainResult) -> str:
+    """What a command needs to train longer than a finished run, by what ended it.
+
+    A linear decay has come to zero where steps or minutes end the run, so that it cannot be resumed from there.
+    """
+    train, outcome = read_run_config(result.model_path).train, result.outcome
+    if outcome.reason != Triggers(train).end(outcome.step, outcome.seconds, bad_validations=0):
+        return "--resume and train.patience=0"  # early stopping ended it, and would again
+    end = "train.max_steps" if outcome.step >= train.total_steps else "train.max_minutes"
+    again = "another train.output" if train.schedule == "linear" else "--resume"
+    return f"{again} and a larger {end}"
 
 
 def print_result(schema: str, result: TrainResult) -> None:

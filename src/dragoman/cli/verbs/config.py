@@ -25,7 +25,7 @@ def config(
         return
     for row in rows:
         print(
-            f"{row.name}  ({row.values}; default: {row.default.strip('`')})".replace(
+            f"{row.name}  ({row.values}; default: {row.default.replace('`', '')})".replace(
                 "; default: required", "; required"
             )
         )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.shared.arguments import app
-from dragoman.cli.shared.console import program, say
+from dragoman.cli.shared.console import program, quoted, say
 from dragoman.errors import Interrupted
 
 
@@ -16,7 +16,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--output", "-o", help="Folder that the demo writes.")] = Path(
         "dragoman-demo"
     ),
-    minutes: Annotated[float, typer.Option(min=0.05, help="Minutes of training.")] = 4.0,
+    minutes: Annotated[float, typer.Option(min=0.05, max=100_000, help="Minutes of training.")] = 4.0,
 ) -> None:
     """Train and use a small model on the embedded text.
 
@@ -42,8 +42,8 @@ def demo(
     )
     page = write_page(folder)
     say(f"What it computes, step by step, and a film of how it learned: {page}, to open in a browser.\n")
-    dragoman = program()
+    dragoman, model = program(), quoted(folder / "runs/demo/model")
     say("What to type next:")
-    say(f'  {dragoman} translate -m {folder}/runs/demo/model "Click the OK button."')
-    say(f"  {dragoman} model show -m {folder}/runs/demo/model")
+    say(f'  {dragoman} translate -m {model} "Click the OK button."')
+    say(f"  {dragoman} model show -m {model}")
     say(f"  {dragoman} init mine --pair en-ko      # start with your own text")

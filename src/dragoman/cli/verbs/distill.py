@@ -40,7 +40,8 @@ def distill(
         raise ConfigError("distill: needs a teacher and a configuration; give -m TEACHER CONFIG")
     path, overrides = rest[0], [*rest[1:], *([f"model.preset={preset}"] if preset else [])]
     config, keys, all_overrides = read_resumable(Path(path), overrides, resume, read_config)
-    command = resume_command("distill", ["-m", str(model), path], all_overrides)
+    references = ["--keep-original"] if keep_original else []
+    command = resume_command("distill", ["-m", str(model), path, *references], all_overrides)
     with Display() as display:
         try:
             result = run(

@@ -91,9 +91,8 @@ def evaluate(options: EvaluateOptions) -> None:
     """
     from dragoman.cli.shared.loading import changes
 
-    if options.reverse and (options.score or not options.models):
-        what = "--score, which translates nothing" if options.score else "finished translations"
-        raise ConfigError(f"--reverse: has no effect on {what}; leave it out")
+    if options.score:
+        args.refuse_useless({"reverse": options.reverse}, "--score, which translates nothing")
     translating = {
         "-o": options.output,
         "--compare": options.compare,
@@ -106,6 +105,8 @@ def evaluate(options: EvaluateOptions) -> None:
     paths, keys = args.search_keys(options.rest, 1, "SOURCE REFERENCE")
     reference = paths[0] if paths else None
     search = [*keys, *(options.options or ())]
+    if options.translations and not options.models:
+        _refuse_search(options, search)
     changed = changes(search, beam=options.beam, length_penalty=options.length_penalty)
     if options.suite is not None:
         if options.suite != "robust":
@@ -120,6 +121,16 @@ def evaluate(options: EvaluateOptions) -> None:
         _print_log_probs(options, reference, changed)
     else:
         _evaluate(options, reference, changed)
+
+
+def _refuse_search(options: EvaluateOptions, keys: Sequence[str]) -> None:
+    """Raise ConfigError for what chooses how a model translates, where none does."""
+    what = "finished translations"
+    names = ("to", "from_", "beam", "length_penalty", "engine", "device", "precision", "threads", "base", "reverse")
+    is_set = {name: getattr(options, name) not in (None, "auto") for name in names}
+    args.refuse_useless({name.strip("_").replace("_", "-"): value for name, value in is_set.items()}, what)
+    for key in keys:
+        raise ConfigError(f"{key}: has no effect on {what}; leave it out")
 
 
 def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
@@ -236,7 +247,7 @@ def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, chang
 
     if not options.models:
         raise ConfigError("--suite robust: needs a model; give it with -m")
-    translator = options.translator(options.models, changed)
+    translator = options.translator(options.models, changed).to(options.to, options.from_)
     with Display() as display:
         result = evaluate_robustness(
             translator, options.source, reference, lines=options.lines or 200, listeners=[display]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.shared.arguments import app
+from dragoman.cli.shared.arguments import app, refuse_useless
 from dragoman.cli.shared.console import program, quoted, say
 from dragoman.errors import ConfigError
 
@@ -24,6 +24,12 @@ def init(
         bool, typer.Option("--both", help="One model for both directions of the pair; with --from, its text in both.")
     ] = False,
     base: Annotated[Path | None, typer.Option("--from", help="Model to fine-tune: defaults for little text.")] = None,
+    held_out: Annotated[
+        int | None, typer.Option(min=1, help="With text: exact number of pairs for each of valid, test.")
+    ] = None,
+    near: Annotated[
+        bool, typer.Option("--near/--no-near", help="With text: keep near-duplicates of a sentence together.")
+    ] = True,
 ) -> None:
     """Write a commented configuration, NAME/run.toml."""
     from dragoman.workflows.train.project import init_project
@@ -33,7 +39,11 @@ def init(
         raise ConfigError(
             f"{corpus[2]}: too many arguments; give the two files of a corpus, or one .tsv or .jsonl file"
         )
-    project = init_project(folder, *corpus, pair=pair, start_from=base, both_directions=both)
+    if not corpus:
+        refuse_useless({"held-out": held_out, "no-near": not near}, "a project without text")
+    project = init_project(
+        name, *corpus, pair=pair, start_from=base, held_out=held_out, near=near, both_directions=both
+    )
     path, (source, target) = project.config, project.pair
     if project.base:
         say(f"{base} has weights for translating only; {project.base} is a copy with weights to train, dequantised.")

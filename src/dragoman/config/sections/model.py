@@ -125,7 +125,7 @@ class ModelConfig(Section):
 
 def _head_widths(d_model: Any, heads: Any, keys: Container[str]) -> dict[str, int]:
     """d_k = d_v = d_model / h, section 3.2.2. Raises ValueError if they are needed and h does not divide d_model."""
-    if not (isinstance(d_model, int) and isinstance(heads, int) and heads > 0):
+    if not (isinstance(d_model, int) and isinstance(heads, int) and d_model > 0 and heads > 0):
         return {}
     if d_model % heads and not ("d_k" in keys and "d_v" in keys):
         raise ValueError(

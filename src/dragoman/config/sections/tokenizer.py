@@ -1,10 +1,14 @@
 """The keys of [tokenizer]: how SentencePiece segments text into pieces."""
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from dragoman.config.sections.base import Fraction, Positive, Section
+
+# A piece of `byte_fallback`.
+BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 class TokenizerConfig(Section):
@@ -39,6 +43,20 @@ class TokenizerConfig(Section):
     fraction of merges that are skipped; higher is more varied (BPE-dropout, Provilkov et al. 2020; often 0.1).
     `unigram`: α of Kudo 2018, where a segmentation is drawn in proportion to P^α; lower is more varied (often 0.2 to
     0.5)."""
+
+    @model_validator(mode="after")
+    def _learnable_symbols(self) -> Self:
+        for number, symbol in enumerate(self.user_defined_symbols):
+            if not symbol or "\0" in symbol:
+                what = "has a null character" if symbol else "is empty"
+                raise ValueError(f"user_defined_symbols[{number}]: {symbol!r} {what}; remove it")
+            if symbol in self.user_defined_symbols[:number]:
+                raise ValueError(f"user_defined_symbols[{number}]: {symbol!r} is there twice; remove one")
+            if self.byte_fallback and BYTE_PIECE.fullmatch(symbol):
+                raise ValueError(
+                    f"user_defined_symbols[{number}]: {symbol} is a byte; remove it, or set byte_fallback = false"
+                )
+        return self
 
     @model_validator(mode="after")
     def _one_or_two_models(self) -> Self:

@@ -23,7 +23,14 @@ from dragoman.workflows.compare.budget import (
     refuse_other_sizes,
     with_budget,
 )
-from dragoman.workflows.compare.inputs import System, read_systems, require_training_text, shared_test_set
+from dragoman.workflows.compare.inputs import (
+    BUDGETED,
+    System,
+    edited_keys,
+    read_systems,
+    require_training_text,
+    shared_test_set,
+)
 from dragoman.workflows.compare.measures import attention_of, chains_of, score_by_length, training_cost
 from dragoman.workflows.compare.page import write_page
 from dragoman.workflows.compare.result import ComparedRun, RunComparison
@@ -64,6 +71,13 @@ def compare_runs(
         refuse_other_sizes(systems)
     if equal == "flops":
         refuse_other_objectives(systems)
+    for system in systems:
+        skipped = BUDGETED if equal not in (None, "parameters") and system is not systems[0] else ()
+        if keys := edited_keys(system, skipped):
+            listener.on_warning(
+                f"{system.name}: compared as it was trained, with another {' and '.join(keys)} than its configuration "
+                "has now; give that another train.output to train it again"
+            )
     measured, budget = list[ComparedRun](), None
     for system in systems:
         if not system.is_finished:
@@ -99,7 +113,9 @@ def _measured(system: System, test_set: TestSet, example: int, listener: Listene
     tokens = sum(map(len, bundle.tokenizer.encode(lines, "target")))
     listener.notice(f"{system.name}: counting operations")
     model = bundle.load_model()
-    cost = training_cost(bundle, model, system.config, system.folder)
+    # What `auto` and a base model made of the configuration is in the bundle, where its text is now is not.
+    data = bundle.config.data.model_copy(update={"train": system.config.data.train})
+    cost = training_cost(bundle, model, bundle.config.model_copy(update={"data": data}), system.folder)
     return ComparedRun(
         name=system.name,
         folder=system.folder,

@@ -6,11 +6,12 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.config import LanguageModelConfig, RunConfig
-from dragoman.config.file import differences, read_config, read_run_config
+from dragoman.config.file import differences, portable, read_config, read_run_config
+from dragoman.config.sizes import with_choices_of
 from dragoman.errors import ConfigError, DataError, ModelError, checked_path
 from dragoman.workflows.evaluate.evaluate import TestSet
 from dragoman.workflows.evaluate.held_out import held_out_by_pair
-from dragoman.workflows.train.run_folder import output_of
+from dragoman.workflows.train.run_folder import DISTILLED_NOTE, MAY_CHANGE, output_of
 
 MODEL = Path("model") / "bundle.json"
 
@@ -88,6 +89,23 @@ def require_training_text(systems: Sequence[System]) -> None:
         for path in (path for corpus in system.config.data.train for path in corpus.files):
             if not path.exists():
                 raise DataError(f"{system.name}: its training text {path} is not there; put it back where it was")
+
+
+def edited_keys(system: System, skipped: Sequence[str] = ()) -> list[str]:
+    """The keys that a finished run had other values of than its configuration has now.
+
+    Those that follow from others, as `d_k` from `d_model`, are not named next to those that the user set. What a
+    resumed run may change counts as the same, and so do `skipped`, what a base model or a teacher brought, and the
+    numbers that `auto` became.
+    """
+    if not system.is_finished:
+        return []
+    before, distilled = read_run_config(system.folder), (system.folder / DISTILLED_NOTE).exists()
+    now = with_choices_of(system.config, before, system.user_keys)
+    free = ("project.name", *MAY_CHANGE, *skipped, *(["data.train", "tokenizer"] if distilled else []))
+    changed = [key for key in differences(portable(before), portable(now)) if not key.startswith(free)]
+    explicit = [key for key in changed if any(f"{key}.".startswith(f"{name}.") for name in system.user_keys)]
+    return explicit if explicit or system.config.train.start_from else changed
 
 
 def _systems(path: Path, overrides: Sequence[str], skipped: Sequence[str]) -> Iterator[System]:

@@ -108,7 +108,7 @@ class AttentionMap:
 
 
 def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, folder: Path) -> TrainingCost:
-    """The cost of the finished run in `folder`; `config` is the run's own, which has the paths of its text.
+    """The cost of the finished run in `folder`; `config` is what it was trained with, and has the paths of its text.
 
     Raises DataError if its training text is gone.
     """

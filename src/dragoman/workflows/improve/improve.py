@@ -23,7 +23,13 @@ from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, 
 from dragoman.installed import models_folder
 from dragoman.installed.opening import open_model
 from dragoman.shortlist.file import NAME as SHORTLIST
-from dragoman.system.files import folder_next_to, locked, refuse_existing, refuse_unwritable_folder
+from dragoman.system.files import (
+    folder_next_to,
+    locked,
+    refuse_existing,
+    refuse_unwritable_file,
+    refuse_unwritable_folder,
+)
 from dragoman.system.pages import refuse_other_file
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import GLOSSARY, Translator
@@ -101,6 +107,7 @@ def improve(
     named = NamedTexts(None if replay is None else checked_path("replay", replay), _test_of(test, bundle, pair), pair)
     with ExitStack() as stack:
         folder = stack.enter_context(folder_next_to(target))
+        refuse_unwritable_file(page_path)  # now that its folder exists, unless `page` names another
         _lock(stack, target)
         try:
             return _improve(_Work(bundle, read, named, target, name, page_path, folder, overrides, listener))

@@ -38,11 +38,11 @@ def inspect(
     """Translate `text`, or force the translation `target`, and record everything the model computes.
 
     `model` is the folder of a bundle or the name of a bundled model, an opened bundle, or a translator, whose first
-    bundle is taken; an export has its own weights. `options` replace those of the translator or the bundle;
-    `to` is the target language and `source` that of the text, for a model of several. The text is translated as a whole by beam search, without a
-    glossary, with float32 arithmetic on the CPU; `sentences_of` says how `translate` would divide it. Raises DataError
-    if the text is empty or if `target` contains what the vocabulary cannot write, ModelError if the bundle has no
-    weights for torch, ConfigError for `options` of another type.
+    bundle is taken; an export has its own weights. `options` replace those of the translator or the bundle; `to` is the
+    target language and `source` that of the text, for a model of several. The text is translated as a whole by beam
+    search, without a glossary, with float32 arithmetic on the CPU; `sentences_of` says how `translate` would divide it.
+    Raises DataError if the text is empty or if `target` contains what the vocabulary cannot write, ModelError if the
+    bundle has no weights for torch, ConfigError for `options` of another type.
     """
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
     if isinstance(model, Translator):

@@ -6,7 +6,7 @@ training text; the student is trained on the result with the teacher's tokenizer
 human reference translations. Output: the student's bundle, and these files in the folder of its run:
 
 OUTPUT/distilled.tsv        source, tab, translation; distilled-2.tsv, … for further corpora of data.train
-OUTPUT/distilled.json       hashes of teacher and text, and of the files that are finished
+OUTPUT/distilled.json       hashes of teacher, text and finished files, and whether the human references are kept
 the rest                    see `dragoman.workflows.train.train`
 """
 
@@ -46,6 +46,9 @@ from dragoman.workflows.train.run_folder import (
 )
 from dragoman.workflows.train.train import TrainResult, train
 
+KEEP_ORIGINAL = "keep_original"
+"""The key of `distilled.json` that says whether the student learns from the human references too."""
+
 
 def distill(
     teacher: str | PathLike[str],
@@ -78,14 +81,16 @@ def distill(
     training = bool(checkpoint_steps(folder / "checkpoints"))
     if training and resume:
         distilled_config = with_original_choices(folder, distilled_config, user_keys)
-    _check_resumable(folder, distilled_config, resume, training)
+    _check_resumable(folder, distilled_config, resume, training, keep_original)
     reports = check_with_progress(student_config, listener)
     listener.on_data(reports)
     require_usable(reports)
     with lock_run(folder):
         if not resume:
             begin(folder, overrides)
-        _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
+        texts = reports[-len(student_config.data.train) :]
+        note = DistilledNote(folder / DISTILLED_NOTE, inputs_of(bundle, texts), keep_original, resume)
+        _translate(student_config, bundle, texts, note, listener)
     return train(
         distilled_config,
         resume=training,
@@ -152,23 +157,37 @@ def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
         raise ConfigError("distill: runs in one process, which writes the translations; start it without torchrun")
 
 
-def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool) -> None:
-    """Raise ConfigError or ResumeError rather than overwrite a run, or resume one that is missing or different."""
+def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool, keep_original: bool) -> None:
+    """Raise ConfigError or ResumeError rather than overwrite a run, or resume one that is missing or different.
+
+    Files that are not of a run are not overwritten either.
+    """
     started = (folder / DISTILLED_NOTE).exists()
     if started and not resume:
         raise ConfigError(f"{folder}: holds distilled text; continue with --resume, or choose another train.output")
     if resume and not started:
         raise ResumeError(f"{folder}: holds no distilled text to resume; start without --resume")
-    if training:
+    if resume:
+        _refuse_other_references(folder, keep_original)
+    if training or not resume:
         check_resumable(folder, student, resume)
 
 
+def _refuse_other_references(folder: Path, keep_original: bool) -> None:
+    """Raise ResumeError if the human references were kept at the start and are not now, or the other way round."""
+    before = _content_of(folder / DISTILLED_NOTE).get(KEEP_ORIGINAL, keep_original)  # older versions noted nothing
+    if before == keep_original:
+        return
+    how, remedy = ("with", "give it again") if before else ("without", "leave it out")
+    raise ResumeError(
+        f"{folder}: the translations were started {how} --keep-original; {remedy}, or choose another train.output"
+    )
+
+
 def _translate(
-    config: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport], resume: bool, listener: Listeners
+    config: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport], note: "DistilledNote", listener: Listeners
 ) -> None:
     """Translate every corpus that is not translated yet, and note which are finished."""
-    folder = output_of(config)
-    note = DistilledNote(folder / DISTILLED_NOTE, inputs_of(teacher, reports), resume)
     pairs_of = {id(corpus): report.pairs for corpus, report in zip(config.data.train, reports, strict=True)}
     unfinished = [
         (path, direction, pairs_of[id(direction.corpus)])
@@ -246,10 +265,10 @@ def _keep_windows(file: IO[bytes], size: int) -> int:
 class DistilledNote:
     """`distilled.json`: hashes of what the translations are made from, compared on resume, and of finished files."""
 
-    def __init__(self, path: Path, inputs: Mapping[str, Any], resume: bool) -> None:
-        self.path, self.content = path, {**inputs, "finished": {}}
+    def __init__(self, path: Path, inputs: Mapping[str, Any], keep_original: bool, resume: bool) -> None:
+        self.path, self.content = path, {**inputs, KEEP_ORIGINAL: keep_original, "finished": {}}
         if resume:
-            self.content = self._read()
+            self.content = _content_of(path)
             if names := different_names({key: self.content.get(key) for key in inputs}, inputs):
                 raise ResumeError(
                     f"{path.parent}: the {names[0]} changed since the translations were started; "
@@ -274,17 +293,19 @@ class DistilledNote:
         self.content["finished"][path.name] = {"pairs": pairs, "sha256": sha256(path)}
         self._write()
 
-    def _read(self) -> dict[str, Any]:
-        try:
-            content = parse_json(self.path.read_bytes())
-            if not isinstance(content["finished"], dict):
-                raise TypeError
-        except (OSError, ValueError, KeyError, TypeError):
-            raise ResumeError(f"{self.path}: cannot be read; choose another train.output and start again") from None
-        return dict(content)
-
     def _write(self) -> None:
         write_text_atomically(self.path, json.dumps(self.content, indent=2) + "\n")
+
+
+def _content_of(note: Path) -> dict[str, Any]:
+    """What a `distilled.json` says. Raises ResumeError if it cannot be read."""
+    try:
+        content = parse_json(note.read_bytes())
+        if not isinstance(content["finished"], dict):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ResumeError(f"{note}: cannot be read; choose another train.output and start again") from None
+    return dict(content)
 
 
 def inputs_of(teacher: Bundle, reports: Sequence[CorpusReport]) -> dict[str, Any]:

@@ -41,7 +41,9 @@ def apply_base_model(
         return config, None
     start = None if resume else _opened(named)
     origin = start.config if start else original_config(output_of(config))
-    user_keys = changed_keys(config) if user_keys is None else user_keys
+    user_keys = set(changed_keys(config) if user_keys is None else user_keys)
+    if config.model.preset == "auto":
+        user_keys.discard("model.preset")  # the shape comes with the base model
     model, tokenizer = (
         _explicit_fields(config.model, user_keys, "model"),
         _explicit_fields(config.tokenizer, user_keys, "tokenizer"),

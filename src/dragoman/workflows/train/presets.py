@@ -1,7 +1,8 @@
 """What each recommended preset would cost on this machine, for the text of a run: before anything is trained.
 
 Presets are timed from the smallest up; those whose first batch would take long are computed from the largest timed one,
-by floating-point operations. Nothing is written.
+by floating-point operations. A run that fine-tunes has the shape and the pieces of its base model, and no other is
+timed. Nothing is written.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,23 +10,34 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from dragoman.bundle import Bundle
 from dragoman.config import AnyModel, RunConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sizes import chosen_model, chosen_train
 from dragoman.data.batches.batching import Workload
 from dragoman.data.corpus.directions import directions, sample_directions
 from dragoman.data.corpus.report import CorpusReport
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.model.build import build_network
+from dragoman.model.lora import attach
 from dragoman.model.parts.device import pick_device, without_values
+from dragoman.text.tokens.extension import with_symbols
 from dragoman.text.tokens.tokenizer import Tokenizer, usual_size
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.estimate.trial import StepTrial, flops_of, time_updates
 from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.freezing import freeze
 from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.threads import prepare_process
-from dragoman.workflows.train.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
+from dragoman.workflows.train.costs import (
+    PER_PARAMETER,
+    PER_PARAMETER_THAT_STAYS,
+    estimate_of,
+    memory_of,
+    training_workload,
+)
+from dragoman.workflows.train.finetune import apply_base_model
 from dragoman.workflows.train.replay import training_pairs
 from dragoman.workflows.train.run_folder import output_of
 from dragoman.workflows.train.run_tokenizer import learn_from
@@ -54,12 +66,14 @@ def estimate_presets(
 ) -> list[PresetEstimate]:
     """The cost of every preset for the text of a run, which `check_data` has reported on; of its own shape too.
 
-    `user_keys` are the dotted keys that the user set. Raises DataError if no pair is short enough to train on.
+    `user_keys` are the dotted keys that the user set. Raises DataError if no pair is short enough to train on,
+    ResourceError if no update fits in memory, and ConfigError and ModelError for a base model as `train` does.
     """
     user_keys = changed_keys(config) if user_keys is None else user_keys
+    config, base = apply_base_model(config, user_keys)
     device, pairs = pick_device(config.train.device), training_pairs(config.data, reports)
     prepare_process(config.train.threads, d_model=1024)  # the widest of the presets
-    tokenizer, vocab = _tokenizer(config, pairs)
+    tokenizer, vocab = _tokenizer(config, pairs, base)
     workload = training_workload(config, tokenizer, reports)
     if workload is None:
         raise DataError("the training text has no pair within data.max_length; raise it or add text")
@@ -67,7 +81,7 @@ def estimate_presets(
     model = chosen_model(config.model, user_keys, round(pairs), device.type == "cuda")
     shapes: dict[str, AnyModel] = {
         name: type(model).model_validate({"architecture": model.architecture, "preset": name, "dropout": model.dropout})
-        for name in PRESETS
+        for name in (() if base else PRESETS)
     }
     named = next((name for name, shape in shapes.items() if _same_shape(shape, model)), THIS_RUN)
     shapes[named] = model
@@ -75,8 +89,10 @@ def estimate_presets(
     valid_tokens = held_out * workload.tokens_per_pair
     lines = min(config.train.translate_lines, held_out)
     trials = _trials(config, shapes, workload, vocab, device)
+    if not trials:
+        raise ResourceError("out of memory: no update fits; set train.batch_tokens lower, or choose a smaller model")
     estimates = []
-    for name in shapes:
+    for name in (name for name in shapes if name in trials):
         parameters, trial, extrapolated = trials[name]
         estimate = estimate_of(config, parameters, trial, workload, valid_tokens, lines)
         estimate = replace(estimate, extrapolated=extrapolated, memory_available=memory_of(device))
@@ -84,12 +100,17 @@ def estimate_presets(
     return estimates
 
 
-def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
-    """The tokenizer of the run, or one learned from a few of its pairs; and the size that the vocabulary will have."""
+def _tokenizer(config: RunConfig, pairs: float, base: Bundle | None) -> tuple[Tokenizer, int]:
+    """The tokenizer of the run, that of its base model, or one learned from a few pairs; and the vocabulary's size."""
     saved = output_of(config) / "tokenizer"
     if saved.is_dir():
         tokenizer = Tokenizer.load(saved, config.tokenizer.shared)
         return tokenizer, len(tokenizer.target)
+    if base:
+        tokenizer = base.tokenizer
+        if config.data.protect and not tokenizer.symbols:
+            tokenizer = with_symbols(tokenizer, config.tokenizer.placeholders).tokenizer
+        return tokenizer, len(tokenizer.target) + config.tokenizer.extend
     size = config.tokenizer.vocab_size or usual_size(round(pairs))
     sample = sample_directions(directions(config, config.data.train), SAMPLE)
     try:
@@ -120,7 +141,8 @@ def _trials(
     for name in sorted(shapes, key=flops.__getitem__):
         trial = None
         expected = timed[1].step_seconds * flops[name] / flops[timed[0]] / workload.batches_per_step if timed else 0.0
-        fits = parameters[name] * PER_PARAMETER < (memory_of(device) or float("inf"))
+        per_parameter = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
+        fits = parameters[name] * per_parameter < (memory_of(device) or float("inf"))
         if expected < LONGEST and fits:
             trial = _trial(config, shapes[name], workload, vocab, device)
         if trial:
@@ -136,6 +158,9 @@ def _trial(
 ) -> StepTrial | None:
     torch.manual_seed(config.train.seed)
     model = build_network(shape, vocab, vocab).to(device).train()
+    freeze(model, config.train.freeze)
+    if config.train.lora_rank:
+        attach(model, config.train)
     train = config.train.model_copy(update={"compile": False, "objective": "likelihood"})
     gradient = GradientAccumulator(model, train, ProcessGroup(), device)
     if train.precision == "auto":

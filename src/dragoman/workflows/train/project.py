@@ -53,6 +53,7 @@ def init_project(
     pair: str | None = None,
     start_from: str | PathLike[str] | None = None,
     held_out: int | None = None,
+    near: bool = True,
     both_directions: bool = False,
 ) -> Project:
     """Write `folder`/run.toml, commented, and `folder`/data; with `source` and `target` the text is split into it.
@@ -60,14 +61,16 @@ def init_project(
     `start_from` is a model to fine-tune: the configuration then has defaults for 1,000 to 100,000 pairs. Of a model
     that has no weights but an export, such as a bundled one, a copy with dequantised weights is written to
     `folder`/base. `pair` are the languages, as in "ko-en", by default those of the model. `source` and `target` are two
-    files of lines, or `source` is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test. With
-    `both_directions` one model translates between the two languages, trained on the same text in both directions.
+    files of lines, or `source` is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test, and
+    with `near` the near-duplicates of a sentence stay together. With `both_directions` one model translates between the
+    two languages, trained on the same text in both directions.
 
     Raises ConfigError if the folder has a run.toml, ModelError for a model that cannot be trained, DataError for text
     that cannot be split.
     """
     folder = checked_path("folder", folder)
     check_type("pair", pair, str | None, 'two languages, such as "ko-en"')
+    check_type("near", near, bool, "True or False")
     check_type("both_directions", both_directions, bool, "True or False")
     name = folder.name or folder.absolute().name  # "." is the folder we are in
     if not is_name(name):
@@ -86,7 +89,7 @@ def init_project(
         write_dequantised(base, copy)
     _write(path, (FINE_TUNING if base else FROM_SCRATCH).format(**keys))
     try:
-        parts = {} if source is None else split_data(path, source, target, held_out)
+        parts = {} if source is None else split_data(path, source, target, held_out, near=near)
     except DragomanError:
         if copy:
             shutil.rmtree(copy)
@@ -134,7 +137,7 @@ def _languages(pair: str) -> tuple[str, str]:
         raise ConfigError(
             f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
         )
-    if languages[0] == languages[1]:
+    if languages[0].casefold() == languages[1].casefold():
         raise ConfigError(f"--pair {pair}: the same language twice, so both sides would be the same file; give two")
     return languages
 

@@ -120,8 +120,6 @@ def train(
         raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
     user_keys = changed_keys(config) if user_keys is None else user_keys
     folder = output_of(config)
-    if config.train.start_from and config.model.preset == "auto":
-        user_keys = set(user_keys) - {"model.preset"}  # the shape comes with the base model
     config, base = apply_base_model(config, user_keys, resume)
     prepare_process(config.train.threads, config.model.d_model)
     group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)

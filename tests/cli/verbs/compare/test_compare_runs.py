@@ -87,6 +87,27 @@ def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_resumes(
     assert train.warmup <= 10
 
 
+def test_a_finished_run_is_compared_as_it_was_trained_whatever_its_configuration_says(
+    dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run, config = pair
+    shutil.copytree(run, run.parent / "other")
+    text = config.read_text(encoding="utf-8")
+    auto = re.sub(r"\[model\]\n[^\[]*", '[model]\npreset = "auto"\n\n', text)
+    config.write_text(auto.replace("max_steps = 8", 'max_steps = "auto"'), encoding="utf-8")
+    result = dragoman("compare", run, config, "-o", tmp_path / "page.html", "--json")
+    assert result.code == 0, result.err
+    first, second = (system["cost"] for system in json.loads(result.out)["runs"])
+    assert second["formula_flops"] == first["formula_flops"] == pytest.approx(first["flops"], rel=0.02)
+    assert "as it was trained" not in result.err, "nothing but what `auto` became is another"
+
+    config.write_text(text.replace("[train]\n", "[train]\nseed = 77\n"), encoding="utf-8")
+    result = dragoman("compare", run, config, "-o", tmp_path / "page.html")
+    assert result.code == 0, result.err
+    another = "other: compared as it was trained, with another model.d_model and train.seed than its configuration has"
+    assert another in result.err
+
+
 @pytest.mark.slow
 def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_is_not(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path

@@ -218,6 +218,8 @@ def test_what_changes_nothing_keeps_everything_and_what_loses_all_keeps_nothing(
         (["-m", "en-ko", "--suite", "other"], "--suite other: choose one of: robust"),
         (["-m", "en-ko", "--suite", "robust", "--score"], "leave the others out"),
         (["--suite", "robust"], "needs a model"),
+        (["-m", "en-ko", "--suite", "robust", "--to", "fr"], "no translation into fr: "),
+        (["-m", "en-ko", "--suite", "robust", "--from", "fr"], "no translation from fr: "),
     ],
 )
 def test_a_wrong_use_of_the_suite_is_named(dragoman: Any, text: Path, arguments: list[str], complaint: str) -> None:

@@ -163,6 +163,23 @@ def test_a_student_stopped_in_training_resumes_without_translating(
     assert all(one[name].equal(two[name]) for name in one)
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "complaint"),
+    [
+        (["--keep-original"], [], "were started with --keep-original; give it again"),
+        ([], ["--keep-original"], "were started without --keep-original; leave it out"),
+    ],
+)
+def test_the_human_references_are_kept_from_start_to_end_or_not_at_all(
+    dragoman: Any, student: Path, model: Path, killed: Any, first: list[str], then: list[str], complaint: str
+) -> None:
+    killed(2, KeyboardInterrupt)
+    stopped = dragoman("distill", model, student, *first).refused(130)
+    assert stopped.endswith(" ".join(["continue with: dragoman distill -m", f"{model} {student}", *first, "--resume"]))
+    refused = dragoman("distill", model, student, *then, "--resume").refused(2)
+    assert refused == f"{student.parent}/runs/toy: the translations {complaint}, or choose another train.output"
+
+
 # --- refused ------------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +244,18 @@ def test_nothing_is_overwritten_and_nothing_resumed_that_is_not_there(
     assert contents(student.parent) == before
     (student.parent / "runs/toy/distilled.json").unlink()
     assert "holds a run at step 1" in dragoman("distill", model, student).refused(2)
+
+
+def test_a_folder_with_a_persons_files_is_no_place_for_a_student(
+    dragoman: Any, student: Path, model: Path, contents: Any
+) -> None:
+    (student.parent / "data/distilled.tsv").write_text("mine\n", encoding="utf-8")
+    before = contents(student.parent)
+    complaint = dragoman("distill", model, student, "train.output=data").refused(2)
+    assert complaint.startswith(
+        f"{student.parent}/data: holds files that are not of a run; choose another train.output"
+    )
+    assert contents(student.parent) == before
 
 
 def test_a_student_never_takes_its_teachers_place(

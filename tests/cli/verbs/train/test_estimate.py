@@ -20,8 +20,10 @@ from dragoman.config.sizes import (
     validation_interval_for,
     warmup_for,
 )
+from dragoman.data.batches.batching import Workload
 from dragoman.training.estimate.trial import StepTrial
 from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.train import presets
 from dragoman.workflows.train.run_folder import lock_run
@@ -179,6 +181,46 @@ def test_the_first_screen_says_what_the_run_costs_once(dragoman: Any, project: P
     assert estimate["seconds"] > 0
     resumed = dragoman("train", project / "run.toml", "train.max_steps=9", "--resume")
     assert "300 pairs" not in resumed.err, "the findings on the text are known"
+
+
+@pytest.mark.parametrize(
+    ("keys", "learned"),
+    [
+        ([], ["bias", "weight"]),
+        (["train.freeze=['encoder']"], ["bias", "weight"]),
+        (["train.lora_rank=2"], ["lora_a", "lora_b"]),
+        (["model.preset=auto"], ["bias", "weight"]),
+    ],
+)
+def test_the_cost_of_fine_tuning_is_that_of_the_base_model_with_its_pieces(
+    dragoman: Any, project: Path, model: Path, monkeypatch: pytest.MonkeyPatch, keys: list[str], learned: list[str]
+) -> None:
+    def time_updates(gradient: GradientAccumulator, network: Any, workload: Workload, budget: float) -> StepTrial:
+        names = {name.rpartition(".")[2] for name, value in network.named_parameters() if value.requires_grad}
+        assert sorted(names & {"bias", "weight", "lora_a", "lora_b"}) == learned
+        is_frozen = not any(value.requires_grad for value in network.encoder.parameters())
+        assert is_frozen == ("train.freeze=['encoder']" in keys)
+        assert network.projection.shape == (56, 32), "the pieces and the width of the base model"
+        return StepTrial(0.5, 10**9)
+
+    monkeypatch.setattr(presets, "time_updates", time_updates)
+    text = re.sub(r"\[(tokenizer|model)\]\n[^\[]*", "", (project / "run.toml").read_text(encoding="utf-8"))
+    (project / "run.toml").write_text(text, encoding="utf-8")
+    keys = [*keys, f"train.start_from={model}", "train.max_steps=10"]
+    result = dragoman("data", "check", project / "run.toml", *keys, "--estimate", "--json")
+    assert result.code == 0, result.err
+    [row] = json.loads(result.out)["estimates"]
+    manifest = json.loads((model / "bundle.json").read_text(encoding="utf-8"))
+    assert (row["model"], row["is_own"], row["parameters"]) == ("this run", True, manifest["parameters"])
+    assert row["seconds_per_step"] == 0.5
+
+
+def test_a_model_beyond_the_memory_has_no_estimate(
+    dragoman: Any, project: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presets, "memory_of", lambda device: 1000)
+    complaint = dragoman("data", "check", project / "run.toml", "--estimate").refused(5)
+    assert complaint.startswith("out of memory: no update fits; set train.batch_tokens lower")
 
 
 @pytest.mark.slow

@@ -234,6 +234,8 @@ def test_corrections_that_cannot_be_learned_from_are_named(
         (["--from", "C", "model.layers=3"], 2, "model.layers: is set by `improve`"),
         (["--from", "C", "train.step=3"], 2, "did you mean train.max_steps?"),
         (["--from", "C", "--page", "config.toml"], 2, "is no page that Dragoman wrote"),
+        (["--from", "C", "--page", "model"], 1, "model: cannot be written: Is a directory"),
+        (["--from", "C", "--page", "reports/news.html"], 1, "reports/news.html: cannot be written: No such file"),
         (["--from", "C", "--replay", "nowhere.txt"], 3, "no such file"),
     ],
 )

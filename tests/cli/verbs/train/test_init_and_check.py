@@ -44,7 +44,7 @@ def test_a_pair_that_is_none_is_refused_with_an_example(dragoman: Any, tmp_path:
     assert not (tmp_path / "mine").exists()
 
 
-@pytest.mark.parametrize("pair", ["ko-ko", "pt-BR:pt-BR"])
+@pytest.mark.parametrize("pair", ["ko-ko", "pt-BR:pt-BR", "ko-KO", "pt-BR:pt-br"])
 def test_one_language_twice_is_refused_and_nothing_is_written(dragoman: Any, tmp_path: Path, pair: str) -> None:
     complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
     assert complaint == f"--pair {pair}: the same language twice, so both sides would be the same file; give two"
@@ -84,6 +84,14 @@ def test_a_name_may_have_letters_of_any_script(dragoman: Any, tmp_path: Path, na
     assert load_config(tmp_path / name / "run.toml").project.name == name
 
 
+def test_an_empty_name_is_not_the_folder_we_are_in(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dragoman("init", "").refused(2).startswith("folder: give a path that is not empty")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_folder_we_are_in_may_be_the_project(
     dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +128,23 @@ def test_what_init_wrote_asks_for_the_text_it_lacks(dragoman: Any, tmp_path: Pat
     dragoman("init", tmp_path / "mine")
     complaint = dragoman("data", "check", tmp_path / "mine/run.toml").refused(3)
     assert complaint == f"{tmp_path}/mine/data/train.ko: no such file; check the path"
+
+
+def test_what_a_split_advises_init_can_do(dragoman: Any, tmp_path: Path) -> None:
+    text = tmp_path / "all.tsv"
+    text.write_text("".join(f"page {number} of the book\tSeite {number}\n" for number in range(100)), encoding="utf-8")
+    complaint = dragoman("init", tmp_path / "mine", text, "--pair", "en-de").refused(3)
+    assert complaint.endswith("or keep only repeats together with --no-near")
+    result = dragoman("init", tmp_path / "mine", text, "--pair", "en-de", "--no-near", "--held-out", "7")
+    assert result.code == 0, result.err
+    assert "(7 valid, 7 test, 86 train pairs)" in result.err
+
+
+@pytest.mark.parametrize("option", [["--held-out", "7"], ["--no-near"]])
+def test_without_text_nothing_is_split(dragoman: Any, tmp_path: Path, option: list[str]) -> None:
+    complaint = dragoman("init", tmp_path / "mine", *option).refused(2)
+    assert complaint == f"{option[0]}: has no effect on a project without text; leave it out"
+    assert not (tmp_path / "mine").exists()
 
 
 # --- data check --------------------------------------------------------------------------------------------------

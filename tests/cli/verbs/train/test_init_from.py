@@ -63,7 +63,7 @@ def test_text_that_cannot_be_split_leaves_nothing_behind(
     assert not (tmp_path / "mine").exists()
 
 
-@pytest.mark.parametrize("argument", ["pair", "both_directions"])
+@pytest.mark.parametrize("argument", ["pair", "near", "both_directions"])
 def test_arguments_of_another_type_are_named(tmp_path: Path, argument: str) -> None:
     with pytest.raises(package.ConfigError, match=rf"^{argument}: give "):
         package.init_project(tmp_path / "mine", **{argument: 3})  # type: ignore[arg-type]

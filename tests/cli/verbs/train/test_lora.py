@@ -47,6 +47,22 @@ def adapter(home: Path) -> Path:
     return api.train(api.load_config(home / "run.toml", keys)).model_path
 
 
+@pytest.mark.parametrize("key", ["lora_rank = 4", "pull = 5.0", 'freeze = ["encoder"]'])
+def test_a_run_whose_file_needs_the_base_of_its_command_line_resumes(
+    dragoman: Any, home: Path, tmp_path: Path, key: str
+) -> None:
+    config = Path(shutil.copytree(home, tmp_path / "home")) / "run.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace("[train]\n", f"[train]\n{key}\n"), encoding="utf-8")
+    assert "start_from" in dragoman("train", config, "--resume").refused(2)
+    start = f"train.start_from={home / 'base'}"
+    few = ["train.max_steps=2", "train.translate_lines=0"]
+    assert dragoman("train", config, start, *few).code == 0
+    resumed = dragoman("train", config, "train.max_steps=3", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert f"as at the start: {start} train.translate_lines=0" in resumed.err
+    assert "done: 3 steps done" in resumed.err
+
+
 def merged_by_hand(base: Path, adapter: Path, scale: float) -> Tensors:
     """W₀ + α/r · B A in NumPy, double precision."""
     weights, low = load_file(base / "model.safetensors"), load_file(adapter / "adapter.safetensors")

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from dragoman.cli.shared.output import destination
+from dragoman.data.corpus.corpus import read_lines
 from dragoman.model.parts import device
 from dragoman.translator import Translator
 
@@ -208,6 +209,14 @@ def test_what_is_next_to_an_output_is_let_be(
     assert [found[name] for name in names] == [b"mine"] * 3
 
 
+@pytest.mark.parametrize("name", ["out", "out.gz", "out.zst"])
+def test_an_output_is_compressed_as_its_name_says(tmp_path: Path, name: str) -> None:
+    with destination(tmp_path / name) as file:
+        file.write("하나\n둘\n")
+    assert list(read_lines(tmp_path / name)) == ["하나", "둘"]
+    assert (tmp_path / name).read_bytes().startswith("하나".encode()) == (name == "out")
+
+
 def test_two_processes_on_their_way_to_one_output_do_not_mix(tmp_path: Path) -> None:
     """Each writes a file of its own; the last to end has the name."""
     with destination(tmp_path / "out") as first:
@@ -329,6 +338,34 @@ def test_the_translations_that_were_scored_can_be_kept(
     source = trained / "data/test.en"
     dragoman("evaluate", "-m", model, source, trained / "data/test.de", "-o", tmp_path / "out")
     assert (tmp_path / "out").read_text().splitlines() == texts(dragoman("translate", "-m", model, "-i", source))
+
+
+@pytest.mark.parametrize(
+    ("useless", "name"),
+    [
+        (["decode.beams=3"], "decode.beams=3"),
+        (["decode.beam=x"], "decode.beam=x"),
+        (["-O", "foo=1"], "foo=1"),
+        (["--beam", "3"], "--beam"),
+        (["--length-penalty", "0"], "--length-penalty"),
+        (["--to", "en"], "--to"),
+        (["--from", "en"], "--from"),
+        (["--engine", "nosuch", "--device", "tpu"], "--engine"),
+        (["--device", "tpu"], "--device"),
+        (["--precision", "float32"], "--precision"),
+        (["--threads", "1"], "--threads"),
+        (["--base", "nowhere"], "--base"),
+        (["--reverse", "ko-en"], "--reverse"),
+    ],
+)
+def test_what_chooses_a_translation_is_refused_where_all_are_finished(
+    dragoman: Any, tmp_path: Path, useless: list[str], name: str
+) -> None:
+    (tmp_path / "t.tsv").write_text("a dog\tein hund\n", encoding="utf-8")
+    (tmp_path / "out").write_text("ein hund\n", encoding="utf-8")
+    finished = ["evaluate", tmp_path / "t.tsv", "--translations", tmp_path / "out"]
+    assert dragoman(*finished).code == 0
+    assert dragoman(*finished, *useless).refused(2) == f"{name}: has no effect on finished translations; leave it out"
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
