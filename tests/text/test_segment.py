@@ -63,6 +63,32 @@ def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
         ("pl", ["Lubi m. in. jabłka, np. małe. ", "Tak."]),
         ("en", ["It is approx. as long. ", "I have plan B. ", "He came in. ", "then he left."]),
         ("tlh", ["Heghlu'meH QaQ jajvam. ", "Qapla'!"]),
+        ("ko", ["계약 기간은 2024. 1. 1.부터 2024. 12. 31.까지로 한다. ", "본 계약은 '24. 3. 5. 체결되었다."]),
+        ("ko", ["접수기간: 2023. 5. 1.(월) ~ 5. 31.(수)"]),
+        ("ko", ["회의는 내일 시작합니다.", "자료는 첨부했어요!", "확인 부탁드립니다."]),
+        ("ko", ["초.중.고 학생이 수요.공급을 배운다. ", "캐나다.미국에 갔다."]),
+        ("ko", ['"그래?" 하더니 갔다. ', '"됐어." 하자 그는 갔다. ', '"응." 하니 좋다.']),
+        (
+            "en",
+            [
+                "I spoke with Ms. Johnson. ",
+                "It opens Mon. through Fri. from 9 a.m. today. ",
+                "He sat. ",
+                "then he ate.",
+            ],
+        ),
+        (
+            "en",
+            [
+                "It takes approx. 5 minutes, max. 3 hrs. in Apt. 3, incl. 3 meals. ",
+                "See ch. 3. ",
+                "Add 2 tbsp. of oil.",
+            ],
+        ),
+        ("de", ["Der 2. Weltkrieg war im 20. Jahrhundert. ", "Er kam am 20. ", "Er ist 20. ", "Die 2. und 3. Woche."]),
+        ("fr", ["Dr. Martin est à St. Pierre. ", "Il rit."]),
+        ("es", ["D. Juan y Dña. Ana. ", "Toma vitamina D. ", "El sol ayuda."]),
+        ("ru", ["Рис. 3 есть. ", "Им. Пушкина. ", "Помоги им. ", "Иван ушёл."]),
     ],
 )
 def test_sentences_and_their_quotations_stay_whole(language: str, parts: list[str]) -> None:

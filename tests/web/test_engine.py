@@ -201,8 +201,11 @@ def test_pieces_are_those_of_sentencepiece(
 
 TEXTS = {
     "en": 'He said "Go home. Now." Then he left. Dr. Smith wrote e.g. this. It is 3.5 km long! J. K. Rowling? '
-    "See fig. 3. Really... Maybe. Use file.txt now. The end",
-    "ko": '그는 갔다. 나는 "가자!" 하고 말했다. 길이는 3.5미터다. 끝났다! 정말? 네. (참고. 예) 그리고 끝.',
+    "See fig. 3. Really... Maybe. Use file.txt now. "
+    "Ms. Kim sat. Open Sat. through Mon. for max. 5 hrs. in ch. 3. The end",
+    "ko": '그는 갔다. 나는 "가자!" 하고 말했다. 길이는 3.5미터다. 끝났다! 정말? 네. (참고. 예) 그리고 끝. '
+    "2024. 1. 1.부터 2024. 12. 31.까지다. 기간은 2023. 5. 1.(월) ~ 5. 31.이다. "
+    '초.중.고에 갔다.그는 왔다. "네?" 하더니 갔다.',
     "ja": "今日は。明日は！「行こう！」と言った。終わり",
 }
 

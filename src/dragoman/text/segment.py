@@ -27,23 +27,56 @@ from dragoman.text.words.words import CLOSING_QUOTES, joined
 # A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05
 # In Korean a quotative follows a quotation, sometimes after a space: `"가자!" 하고 말했다.`
-QUOTATIVE = re.compile("이?라(고|며|면서|는)|하(고|며|면서|는|던) |했")
+QUOTATIVE = re.compile("이?라(고|며|면서|는)|하(고|며|면서|는|던|더니|자|니|기에|길래|려|려고) |했")
+# A year of a date in Korean, `2024. 3. 5.`, or the month behind the sign of a range: neither ends a sentence.
+_DATE_BEGINS = re.compile(r"(?:(?<!\d)\d{4}|['’]\d\d|[~∼〜–-]\s?\d{1,2})\. $")
+_DATE_CONTINUES = re.compile(r"\d{1,2}\.")
+_HANGUL = re.compile("[가-힣]")
+# The end of a Korean sentence that no space follows; `초.중.고`, `수요.공급` and `캐나다.미국` are lists.
+_UNSPACED_END = re.compile(r"[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\.|[!?])$")
 # The end of a clause or a sentence: before a space, or after full-width punctuation, which needs no space.
 CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*\s?")
 # A cut within a word moves by at most this many characters to keep a letter and its combining marks together.
 CLUSTER = 32
 
-# Abbreviations at which sentencex divides, before a name and before a small letter; any language has some of a letter.
-_TITLES = {"fr": frozenset(["M", "MM", "Mme", "Mlle", "Mmes", "Mgr", "Me", "Pr"])}
-# Behind a title is a name; these begin a sentence, and what was before is a letter that ends one.
-_STARTS = re.compile(
-    r"(?:Il|Elle|Ils|Elles|On|Je|Tu|Nous|Vous|Le|La|Les|Un|Une|Des|Ce|Cette|Ces|Mais|Et|Puis)\b|[LJCD]['’]"
-)
-_SHORTENED = {
-    "en": frozenset(["approx", "esp", "incl"]), "nl": frozenset(["bijv", "bv"]), "it": frozenset(["es"]),
-    "pl": frozenset(["np", "in", "tzw", "tj"]), "pt": frozenset(["ex"]), "es": frozenset(["ej"]),
-    "fr": frozenset(["ex", "env", "suiv"]),
+# Abbreviations at which sentencex divides: before a name, and before a small letter or a digit. Those in capitals are
+# written so: `Sat.` is a day, and "sat." ends a sentence. Any language has some of a letter.
+_TITLES = {
+    "en": frozenset(["Ms", "Mx", "Mmes", "Assoc", "Atty", "Br", "Ft", "Amb", "Treas", "Ald", "Engr"]),
+    "fr": frozenset(["M", "MM", "Mme", "Mlle", "Mmes", "Mgr", "Me", "Pr", "Dr", "Drs", "Dre", "Prof", "St", "Ste"]),
+    "es": frozenset(["D", "Dña", "Cnel", "Tte", "Mons"]), "ru": frozenset(["Им", "д-р", "Д-р"]),
 }  # fmt: skip
+_SHORTENED = {
+    "en": frozenset([
+        "approx", "esp", "incl", "excl", "max", "vol", "ch", "eq", "eqn", "sect", "para", "figs", "ed", "eds", "est",
+        "tbsp", "tsp", "lbs", "yr", "yrs", "wks", "hrs", "mins", "secs", "avg", "qty", "tel", "apt", "rm", "rte",
+        "Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun",
+    ]),
+    "nl": frozenset(["bijv", "bv"]), "it": frozenset(["es"]), "pl": frozenset(["np", "in", "tzw", "tj"]),
+    "pt": frozenset(["ex"]), "es": frozenset(["ej", "aprox"]), "fr": frozenset(["ex", "env", "suiv", "min", "max"]),
+    "ru": frozenset(["рис", "табл", "гл"]),
+}  # fmt: skip
+# Ordinal numbers with a full stop, by the words before them: `im 20. Jahrhundert`.
+_ORDINALS = {
+    "de": re.compile(
+        r"\b(?:d(?:er|ie|as|en|em|es)|im|am|zum|zur|vom|beim|(?:[mds]ein|ihr|unser)(?:e[mnrs]?)?)\s"
+        r"(?:\d{1,2}\.\s(?:und|oder|bis)\s)?\d{1,2}\.\s?$",
+        re.IGNORECASE,
+    )
+}
+# Behind a title is a name, and behind an ordinal a noun. These begin a sentence, and what was before ends one.
+_STARTS = {
+    "fr": re.compile(
+        r"(?:Il|Elle|Ils|Elles|On|Je|Tu|Nous|Vous|Le|La|Les|Un|Une|Des|Ce|Cette|Ces|Mais|Et|Puis)\b|[LJCD]['’]"
+    ),
+    "es": re.compile(
+        r"(?:Él|Ella|Ellos|Ellas|Yo|Tú|Se|No|El|La|Los|Las|Un|Una|Es|Son|En|Y|Pero|Si|Sí|Este|Esta|Eso|También)\b"
+    ),
+    "de": re.compile(
+        r"(?:Ich|Du|Er|Sie|Es|Wir|Ihr|Man|Der|Die|Das|Ein|Eine|Und|Aber|Doch|Dann|Danach|Da|Dort|Hier|Heute|Jetzt|In|Im|Am"
+        r"|Auf|Bei|Mit|Nach|Von|Vor|Seit|Für|Wenn|Dies\w*)\b"
+    ),
+}
 
 Count = Callable[[str], int]
 
@@ -74,11 +107,14 @@ def divide(text: str, language: str, longest: int, count: Count) -> list[str]:
 def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text, each with the space after it: by sentencex, with quotations and numbers rejoined."""
     groups: list[list[str]] = []
+    before = ""
     for part in sentencex.segment(primary_language(language), text):
-        if groups and (_continues(groups[-1][-1], part) or _is_abbreviated(groups[-1][-1], part, language)):
+        is_abbreviated = bool(groups) and _is_abbreviated(before, part, language)
+        if groups and (is_abbreviated or _continues(before, part)):
             groups[-1].append(part)
         else:
             groups.append([part])
+        before = before[-CLUSTER:] + part if is_abbreviated else part  # `ch. 3. ` ends a sentence, and `3. ` none
     if len(groups) > 1 and not _has_letters("".join(groups[-1])):
         last = groups.pop()
         groups[-1] += last
@@ -103,23 +139,34 @@ def _continues(before: str, after: str) -> bool:
         return True
     end = before.rstrip(" ")
     if end != before:
-        return end[-1] in CLOSING_QUOTES and bool(QUOTATIVE.match(after))
+        return (end[-1] in CLOSING_QUOTES and bool(QUOTATIVE.match(after))) or _is_date(before, after)
+    if _UNSPACED_END.search(before) and _HANGUL.match(after):
+        return False
     # A letter right after a quotation (`"가자!"라고`, `「行こう！」と`, `“走吧！”然后`) or a stop (`file.BAK`).
     return after[0].isalnum() and end[-1] in CLOSING_QUOTES + ".!?"
 
 
+def _is_date(before: str, after: str) -> bool:
+    """Whether sentencex split a date in Korean: `2024. 1. 1.부터`, `5. 1.(월) ~ 5. 31.(수)`."""
+    return bool(_DATE_BEGINS.search(before) and _DATE_CONTINUES.match(after) and _HANGUL.search(before))
+
+
 def _is_abbreviated(before: str, after: str, language: str) -> bool:
-    """Whether sentencex split behind an abbreviation: `c. à d.`, `J.-C.`, `т. е. яблоки`, `M. Dupont`."""
+    """Whether sentencex split behind an abbreviation or an ordinal: `c. à d.`, `J.-C.`, `M. Dupont`, `im 20. Jahr`."""
     if not before.rstrip(" ").endswith("."):
         return False
     if before[-1] == "." and after[0] == "-":
         return bool(re.search(r"(?<![^\W\d_])[^\W\d_]\.$", before))
     word = before.rstrip(" ").rpartition(" ")[2].rstrip(".").lstrip("(\"'«“‘[-")
     tag = primary_language(language)
+    is_start = tag in _STARTS and bool(_STARTS[tag].match(after))
+    if tag in _ORDINALS and word.isdigit():
+        return bool(_ORDINALS[tag].search(before)) and not is_start
     if word in _TITLES.get(tag, ()):
-        return not _STARTS.match(after) and not re.search(r"\d\s\w+\.\s*$", before)
-    is_short = all(len(part) == 1 and part.isalpha() for part in re.split("[.-]", word))
-    return after[0].islower() and (is_short or word.casefold() in _SHORTENED.get(tag, ()))
+        return not is_start and not re.search(r"\d\s\w+\.\s*$", before)
+    if not {word, word.casefold()}.isdisjoint(_SHORTENED.get(tag, ())):
+        return after[0].islower() or after[0].isdigit()
+    return after[0].islower() and all(len(part) == 1 and part.isalpha() for part in re.split("[.-]+", word))
 
 
 def _has_letters(text: str) -> bool:

@@ -24,6 +24,8 @@ EN_KO = ("en", "ko")
         ("-5°C, −7, -$3, 2-4, a-5, 3 - 1", [-5, -7, -3, 2, 4, 5, 3, 1]),
         ("5만큼, 3조각, Vue 2 경험", [5, 3, 2]),
         ("3천 5개", [3000, 5]),
+        ("10K views, 10k users, 5Kbps", [10_000, 10_000, 5]),
+        ("$5B, $1.2T and US$3B, 5B pencils, vitamin 3B", [5 * 10**9, 12 * 10**11, 3 * 10**9, 5, 3]),
     ],
 )
 def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[int]) -> None:
@@ -48,6 +50,12 @@ def test_an_amount_has_the_value_of_its_powers_and_sign(text: str, values: list[
         ("one millionth", {1_000_000}),
         ("아홉시반, 사륜구동, 십일번, 십일만원", {9, 30, 4, 11, 110_000}),
         ("십일 동안", {11, 10}),
+        ("한두 명과 두세 개, 서너 번, 예닐곱 명", {1, 2, 3, 4, 6, 7}),
+        ("대여섯 번, 사나흘", {5, 6, 3, 4}),
+        ("quarter past three", {15, 3}),
+        ("World War I and Elizabeth I", {1}),
+        ("It tripled and quadrupled.", {3, 4}),
+        ("반값에 절반", {50}),
     ],
 )
 def test_numbers_in_words_are_read(text: str, values: set[int]) -> None:
@@ -171,3 +179,29 @@ def test_a_number_in_words_may_be_repeated_in_digits() -> None:
 def test_without_known_words_a_small_number_may_be_missing() -> None:
     assert not compare(find_amounts("3 dogs"), [], "3 dogs", "drei Hunde", ("en", "de")).lost
     assert compare(find_amounts("30 dogs"), [], "30 dogs", "Hunde", ("en", "de")).lost
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("2-3 people", "두세 명"),
+        ("1-2 hours", "한두 시간"),
+        ("3-4 days", "사나흘"),
+        ("Meet at quarter past three.", "3시 15분에 만나요."),
+        ("During World War I", "제1차 세계 대전 때"),
+        ("Part I of the book", "책의 1부"),
+        ("It tripled.", "3배로 늘었다."),
+        ("At 12:30 a.m.", "0시 30분에"),
+        ("10K views", "조회수 1만 회"),
+        ("A $5B deal", "50억 달러 거래"),
+        ("A 5K run and 14K gold", "5킬로 달리기와 14K 금"),
+    ],
+)
+def test_a_number_in_another_form_is_the_same(source: str, target: str) -> None:
+    for text, other, languages in ((source, target, EN_KO), (target, source, ("ko", "en"))):
+        assert not Requirements.of(text, DecodeConfig(), languages=languages).faults(other).flags
+
+
+def test_a_number_that_nobody_writes_is_compared_too() -> None:
+    source = f"2~{'9' * 5000}만 원"
+    assert Requirements.of(source, DecodeConfig(), languages=("ko", "en")).faults("x").missing_numbers[2] == 1

@@ -73,6 +73,27 @@ def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
         ("See page xii for details.", "자세한 내용은 XII쪽을 보세요."),
         ("At 7.30 in the evening we met.", "우리는 오후 7.30에 만났다."),
         ("It sold for tens of thousands of won.", "몇 만 원에 팔렸다."),
+        ("I had no choice but to go.", "할 수 없이 갔다."),
+        ("He has countless friends.", "그는 친구가 수없이 많다."),
+        ("Bitcoin payments are irreversible.", "비트코인 지불은 철회할 수 없습니다."),
+        ("An unknown error occurred while loading it.", "불러오는 동안 알 수 없는 오류가 발생했습니다."),
+        ("Error loading the file", "파일을 불러올 수 없음"),
+        ("It is out of control.", "제어할 수 없다."),
+        ("I'm out of money.", "돈이 없다."),
+        ("Don't move!", "꼼짝 마!"),
+        ("Don't worry.", "걱정하지 마세요."),
+        ("Don't worry.", "괜찮아요."),
+        ("Don't you think so?", "그렇지?"),
+        ("Open from 9:00 to 5 p.m.", "9:00부터 오후 5시까지 엽니다."),
+        ("It takes 5 minutes and 8 hours.", "8시간 5분 걸립니다."),
+        ("The 5-year anniversary of a 5-year plan", "5개년 계획의 5주년"),
+        ("From January 1 for 1 year", "1월 1일부터 1년간"),
+        ("24-hour service in Q2", "2분기 24시간 서비스"),
+        ("It is 84 square meters, or 84 m².", "84㎡, 즉 84㎡이다."),
+        ("It is 5 kilometers and 170 cm long and weighs 3 kilograms.", "길이는 5㎞와 170㎝이고 무게는 3㎏이다."),
+        ("Contoso Co., Ltd. announced it.", "콘토소㈜는 발표했다."),
+        ("Thank you :)", "감사합니다 ^^"),
+        ("50% off", "반값 할인"),
     ],
 )
 def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str) -> None:
@@ -119,6 +140,19 @@ def test_what_is_only_written_otherwise_has_no_warning(source: str, target: str)
         ("Do not delete the file.", "파일을 삭제하세요.", "negation", "lacks"),
         ("Do not remove the battery.", "배터리를 제거하십시오.", "negation", "lacks"),
         ("The bad news is true.", "나쁜 소식은 사실이 아니다.", "negation", "adds"),
+        ("You can cancel the contract.", "계약을 해지할 수 없습니다.", "negation", "adds"),
+        ("You cannot cancel the contract.", "계약을 해지할 수 있습니다.", "negation", "lacks"),
+        ("Don't take this medicine with alcohol.", "이 약은 술과 함께 복용하세요.", "negation", "lacks"),
+        ("Don't touch it.", "만지세요.", "negation", "lacks"),
+        ("Let's meet at 3:30 a.m.", "오후 3:30에 만나요.", "sign", "lacks a.m."),
+        ("It takes 5 minutes.", "5시간 걸립니다.", "sign", "lacks minutes"),
+        ("Take 2 tablets every 8 hours.", "8일마다 2정을 복용하세요.", "sign", "lacks hours"),
+        ("I ran 10 kilometers.", "10미터를 달렸다.", "sign", "lacks kilometers"),
+        ("It is 5 miles away.", "5킬로미터 떨어져 있다.", "sign", "lacks miles"),
+        ("It costs 5,000 won.", "가격은 5,000달러입니다.", "sign", "lacks won"),
+        ("We have 10K users.", "사용자가 10명 있습니다.", "number", "10000"),
+        ("It raised $5B.", "5달러를 모금했다.", "number", "5000000000"),
+        ("Open %q: %v", "%q를 열기: %d", "placeholder", "lacks %v"),
     ],
 )
 def test_what_is_lost_or_made_up_has_a_warning(source: str, target: str, kind: str, says: str) -> None:
@@ -137,6 +171,20 @@ def test_a_word_that_a_long_line_has_often_is_looked_for_once() -> None:
     """Half a megabyte: were each of its words looked for, this would take hours."""
     source, target = "Kubernetes는 정말 좋은 도구입니다. " * 10_000, "It is really a good tool for you. " * 10_000
     assert differing_words(source, target, ("ko", "en"))[0]["Kubernetes"] == 10_000
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind", "says"),
+    [
+        ("계약을 해지할 수 없습니다.", "You can cancel the contract.", "negation", "lacks"),
+        ("만지세요.", "Don't touch it.", "negation", "adds"),
+        ("오후 3시 30분에 만나요.", "Let's meet at 3:30 a.m.", "sign", "lacks p.m."),
+        ("6개월마다 검진을 받으세요.", "Get checked every 6 weeks.", "sign", "lacks 개월"),
+        ("10킬로그램이다.", "It is 10 grams.", "sign", "lacks 킬로그램"),
+    ],
+)
+def test_what_is_lost_into_english_has_a_warning(source: str, target: str, kind: str, says: str) -> None:
+    assert [flag.kind for flag in faults(source, target, KO_EN).flags if says in flag.text] == [kind]
 
 
 def test_two_negations_are_not_one() -> None:
@@ -198,6 +246,11 @@ def test_a_round_sum_in_words_keeps_its_power_of_ten(source: str, target: str, l
 def test_many_units_take_linear_time() -> None:
     """40,000 of them in a text of 20,000 numbers: were each looked for, this would take minutes."""
     assert lost_measures("5 s CHF 5 " * 20_000, "5 " * 20_000) == {"s": 1, "CHF": 1}
+
+
+def test_many_units_of_one_kind_take_linear_time() -> None:
+    """40,000 numbers with a unit in both: were each compared with each, this would take minutes."""
+    assert lost_measures("5 minutes, 6 hours " * 20_000, "5 hours, 6 hours " * 20_000) == {"minutes": 1}
 
 
 def test_many_options_sums_and_numerals_take_linear_time() -> None:

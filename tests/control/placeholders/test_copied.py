@@ -85,6 +85,7 @@ def test_a_line_without_a_word_is_copied_and_no_engine_is_asked(tokenizer: Token
         ("open São Paulo and crème brûlée please", ["open X1 Paulo and crème brûlée please"]),
         ("- [x] open the file", ["open the file"]),
         ("· open the file", ["open the file"]),
+        ("·open the file", ["open the file"]),
         ("b. open the file", ["open the file"]),
         ("iv. open the file", ["open the file"]),
         ("[x] marks the spot", ["[x] marks the spot"]),
@@ -308,3 +309,18 @@ def test_names_are_the_same_in_letters_and_in_composed_characters(tokenizer: Tok
         translator = echo(tokenizer, keep=[unicodedata.normalize(other, "Café"), unicodedata.normalize(other, "/홍./")])
         [text] = seen(translator, line)
         assert text.startswith("open X1 X2"), text
+
+
+@pytest.mark.parametrize("sign", "·ㆍ•∙")
+def test_a_bullet_right_before_korean_is_copied(sign: str) -> None:
+    letters = "".join(map(chr, range(33, 127)))
+    reader = Reader.of(
+        learn([("파일을 열고 저장합니다", "a b")] * 20 + [(letters, letters)] * 4, TokenizerConfig(vocab_size=None)),
+        "ko",
+        "en",
+        True,
+    )
+    line = Line(f"{sign}파일을 열고 저장합니다")
+    reader.prepare(line, DecodeConfig())
+    assert line.frame is not None
+    assert (line.frame.before, line.frame.columns) == (sign, (("파일을 열고 저장합니다", ""),))

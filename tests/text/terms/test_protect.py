@@ -10,20 +10,23 @@ from dragoman.text.terms.protect import LEARNED, PATTERNS, find_placeholders
 
 FOUND = {
     "printf": ["%s", "%1$d", "%(name)s", "%5.2f", "%-10s", "%lu",
-               "%@", "%%", "%*d", "%.*s", "%m", "%'d", "%1$@"],
+               "%@", "%%", "%*d", "%.*s", "%m", "%'d", "%1$@", "%v", "%+v", "%q", "%w", "%T",
+               "%[1]s", "%<name>s", "%<price>.2f", "%#@files@", "%1$#@files@"],
     "percent": ["%1", "%L2", "%NAME%", "%name%", "%PRODUCTNAME"],
     "brace": ["{name}", "{0}", "{}", "{x:>5}", "{d:%Y-%m-%d}", "{x!r}", "{0,-5:N2}", "{a.b[0]}",
               "%{x}", "#{x}", "{이름}",
-              "{n, number}"],
+              "{n, number}", "{$name}", "{ $name }", "{$user->name}", "{$a.b[0]}"],
     "template": ["{{var}}", "{{ a.b }}", "{% if x %}", "<%= x %>", "<?php echo 1 ?>"],
-    "shell": ["${x}", "${x:-y}", "$1", "$MY_NAME", "$HOME", "$name"],
+    "shell": ["${x}", "${x:-y}", "${ name }", "${count + 1}", "$(NAME)", "$1", "$MY_NAME", "$HOME", "$name"],
     "i18next": ["$t(key)", "$t(common:a.b)"],
     "vue": ["@:message.hello", "@.lower:name"],
     "laravel": [":name"],
     "tag": ["<b>", "</b>", "<br/>",
-            '<a href="https://x/{y}">', "<0>", "</0>", "<x:y z='1'/>", "<input disabled>", "<!-- c -->"],
+            '<a href="https://x/{y}">', "<0>", "</0>", "<x:y z='1'/>", "<input disabled>", "<!-- c -->",
+            '<a href="x" target="_blank" download>', '<input type="text" required>', '<input required type="text">',
+            "<div hidden>", "<color=red>", "<color=#FF0000>", "<size=12>", '<link="id">', "</color>"],
     "entity": ["&amp;", "&#160;", "&#xA0;"],
-    "escape": ["\\n", "\\t", '\\"', "\\u00e9", "\\\\"],
+    "escape": ["\\n", "\\t", '\\"', "\\u00e9", "\\\\", "\\(name)", "\\(user.name)"],
     "url": ["https://example.com/a_(b)?c=%20#d", "www.example.com", "example.org/x",
             "mailto:a@b.org", "http://localhost:8080/{id}"],
     "email": ["a.b+c@example.co.kr"],
@@ -47,7 +50,7 @@ FOUND = {
     "marker": ["##T01##", "####T01####", "__PLACEHOLDER_1__", "@@1@@", "[[T1]]", "<<T1>>", "[NAME1]", "#T1#",
                "%%T1%%", "{0,number,#.##}", "kim@host:/var/www", "~kim/docs/a.txt", "images/*.{png,jpg}", "--dry-run",
                "--width=50", "%APPDATA%\\Code\\User", ":count", ":total_count", ":smile:", ":+1:", "std::vector",
-               "_____", "x ≥ 5", "MyClass::method", "{n, plural, one {# file} other {{n} files}}",
+               "_____", "x ≥ 5", "MyClass::method", "[/b]", "{n, plural, one {# file} other {{n} files}}",
                "{g, select, male {He} other {{n, plural, one {x} other {y {z}}}}}", 'git commit -m "fix typo"',
                "ls -la", "sudo apt-get install -y", "docker run --rm -it", "rm -rf build/a",
                "python -m pip install requests"],
@@ -62,6 +65,7 @@ TEXT = [
     "`foo' and `bar'",
     "AT&T; R&D, snake_case, _emphasis_",
     "{a, b} and { a: b }",
+    "100 %valid, 5 %what, %very good, ~%Try, <a valid name>, <p value>, <b and c>, $(5), [i] and [url], \\(x\\) {$5}",
     "hello%20dear%2C you",
     "e.g. this, i.e. that, 3.14, Mr. Kim, U.S. Go.",
     "a → b © ™",
@@ -219,4 +223,15 @@ def test_many_literals_cost_a_look_where_a_text_has_none_of_them() -> None:
 def test_a_standard_an_escaped_tag_and_a_comparison_are_copied_whole() -> None:
     text = "ISO 12904 and RFC 2119 have &lt;b&gt; and 5 &gt; 3, not the ISO."
     names = ["ISO 12904", "RFC 2119", "&lt;b&gt;", "5 &gt; 3"]
+    assert [placeholder.text for placeholder in find_placeholders(text)] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("[b]bold[/b] and [url=http://x.com/a]here[/url]", ["[b]", "[/b]", "[url=http://x.com/a]", "[/url]"]),
+        ("[color=red]r[/color] of item [i], [code", ["[color=red]", "[/color]"]),
+    ],
+)
+def test_a_tag_in_brackets_is_one_where_it_is_closed(text: str, names: list[str]) -> None:
     assert [placeholder.text for placeholder in find_placeholders(text)] == names

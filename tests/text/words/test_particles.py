@@ -19,6 +19,11 @@ from dragoman.text.words.particles import OTHER_WORDS, is_particles, particles_s
         ("함수", "나"),
         ("값", "이며"),
         ("서버", "에서만은"),
+        *(
+            ("서버", rest)
+            for rest in "예요 라서 니까 죠 네요 고 며 지만 므로 라며 여야 인가요 입니까 이고 한텐".split()
+        ),
+        *(("파일", rest) for rest in "이에요 입니까 인가요 이라서 이니까 이죠 이네요 일까요 이어야".split()),
     ],
 )
 def test_a_chain_that_agrees(noun: str, rest: str) -> None:
@@ -39,6 +44,12 @@ def test_a_chain_that_agrees(noun: str, rest: str) -> None:
         ("문", "의를"),
         ("로그", "인이"),
         ("플러그", "인"),
+        ("차", "고"),
+        ("차", "니까"),
+        ("무기", "고"),
+        ("서버", "이에요"),
+        ("파일", "예요"),
+        ("파일", "라서"),
     ],
 )
 def test_no_chain(noun: str, rest: str) -> None:
@@ -64,6 +75,12 @@ def test_a_word_of_the_list_is_no_shorter_noun_even_with_particles_of_its_own() 
         ("칸", "합니다", "칸합니다"),
         ("grid", "를", "grid를"),
         ("칸", "", "칸"),
+        ("파일", "예요", "파일이에요"),
+        ("서버", "이에요", "서버예요"),
+        ("책", "여야", "책이어야"),
+        ("서버", "이어야", "서버여야"),
+        ("서버", "이라서", "서버라서"),
+        ("책", "죠", "책이죠"),
     ],
 )
 def test_particles_take_the_shape_that_agrees(noun: str, rest: str, written: str) -> None:

@@ -21,6 +21,7 @@ from dragoman.text.words.number_words import (
     LANGUAGES,
     LONGEST_BEFORE,
     LONGEST_MONTH,
+    MIDNIGHT,
     NEGATIVE,
     QUARTER,
     TEENS,
@@ -122,14 +123,19 @@ def find_amounts(text: str) -> list[Amount]:
 
 def _ranged(before: Amount, amount: Amount, text: str) -> tuple[Amount, Amount]:
     """Two numbers, each with its power if they are a range that has it once: 2~3만 is from 20,000 to 30,000."""
-    digits = text[amount.begin : amount.end]
+    number = _whole(text[amount.begin : amount.end])
     is_range = amount.has_power and not before.has_power and _RANGE.fullmatch(text, before.last, amount.first)
-    if is_range and isinstance(before.value, int) and isinstance(amount.value, int) and digits.isdecimal():
-        number = int(digits)
-        if 0 < before.value < number and amount.value % number == 0:
-            shared = before.value * (amount.value // number)
-            return before._replace(value=shared, has_power=True, in_range=True), amount._replace(in_range=True)
-    return before, amount
+    if not (is_range and isinstance(before.value, int) and isinstance(amount.value, int)):
+        return before, amount
+    if not 0 < before.value < number or amount.value % number:
+        return before, amount
+    shared = before.value * (amount.value // number)
+    return before._replace(value=shared, has_power=True, in_range=True), amount._replace(in_range=True)
+
+
+def _whole(digits: str) -> int:
+    """A whole number that is written in digits alone; 0 for another, and for one that nobody writes."""
+    return int(digits) if digits.isdecimal() and len(digits) <= len(str(MOST)) else 0
 
 
 def with_large_numbers(amounts: list[Amount], text: str) -> list[Amount]:
@@ -245,6 +251,8 @@ def _forgive(
                 continue
             if value == 0 and amount.end - amount.begin > 1:
                 mine[value] -= 1
+            elif value == 0 and other[12] and MIDNIGHT.search(there):
+                mine[0], other[12] = mine[0] - 1, other[12] - 1
             elif value < 0 and other[-value] and NEGATIVE.search(there):
                 mine[value], other[-value] = mine[value] - 1, other[-value] - 1
             elif 12 < value < 24 and other[value - 12] and AFTERNOON.search(there):
@@ -258,11 +266,11 @@ def _forgive(
 def _forgive_ranges(mine: Counter[Value], other: Counter[Value], amounts: Sequence[Amount], text: str) -> None:
     """Take out the 2 of 2~3만, which the other text has as 20,000."""
     for first, last in pairwise(amounts):
-        written = text[last.begin : last.end]
-        if not last.has_power or first.has_power or not mine[first.value] or not written.isdecimal():
+        number = _whole(text[last.begin : last.end])
+        if not last.has_power or first.has_power or not mine[first.value] or not number:
             continue
-        if isinstance(first.value, int) and isinstance(last.value, int) and int(written) and last.ends_range(text):
-            shared = first.value * last.value // int(written)
+        if isinstance(first.value, int) and isinstance(last.value, int) and last.ends_range(text):
+            shared = first.value * last.value // number
             if other[shared]:
                 mine[first.value], other[shared] = mine[first.value] - 1, other[shared] - 1
     for counter in (mine, other):

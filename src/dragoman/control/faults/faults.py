@@ -474,13 +474,13 @@ def is_nested(placeholders: Iterable[Placeholder]) -> bool:
 
 def tag_name(tag: str) -> str:
     """The name in a tag, in lower case."""
-    return tag.strip("</>").split()[0].rstrip("/").lower() if tag.strip("</> ") else ""
+    return tag.strip("</>").split()[0].partition("=")[0].rstrip("/").lower() if tag.strip("</> ") else ""
 
 
 def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Counter[str]]]:
     """The placeholders that take their arguments in order; and those of each block of a template."""
     directives = [placeholder.text for placeholder in placeholders if placeholder.pattern == "printf"]
-    arguments = [text for text in directives if "$" not in text and "(" not in text and text not in ("%%", "%n", "%m")]
+    arguments = [text for text in directives if not {*text} & {*"$([<"} and text not in ("%%", "%n", "%m")]
     blocks = [Counter[str]()]
     for placeholder in placeholders:
         if placeholder.pattern == "template" and _BLOCK.match(placeholder.text):

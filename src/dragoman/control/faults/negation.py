@@ -46,7 +46,7 @@ _ENGLISH_SURE = r"""
     nobody|neither|nowhere)\b|\bno\sone\b|\b(?:is|are|was|were|has|have|had|['’]s)\sno\b|\bwithout\b
 """
 _ENGLISH_POSSIBLE = r"""
-    n['’]t\b|\b(?:do|does|did|is|are|was|were|ca|could|wo|would|should|have|must|ai)nt\b|\bcannot\b|\b(?:not|
+    n['’´`]t\b|\b(?:do|does|did|is|are|was|were|ca|could|wo|would|should|has|have|had|must|ai)nt\b|\bcannot\b|\b(?:not|
     no|nor|non|nope|nah|never|none|nothing|nobody|neither|nowhere|without|hardly|barely|scarcely|rarely|
     seldom|little|few|fewer|lacks?|lacking|lacked|fail\w*|refus\w+|den(?:y|ied|ies|ying)|avoid\w*|prevent\w*|
     stop\w*|unable|unless|until|till|except|only|just|instead|rather|too|neglect\w*|miss\w*|forget\w*|
@@ -68,12 +68,13 @@ _ENGLISH_POSSIBLE = r"""
     dumb|numb|bland|rare|scarce|abnormal\w*|unknown|ignoran\w+|shame\w*|bitter|messy|as\s(?:soon|long|far)|
     bad(?:ly)?|worse|worst|crap\w*|fear\w*|obsolete\w*|deprecat\w*|private\w*|block\w*|exempt\w*|awake|
     n/a|otherwise|less|informal\w*|raw|refrain\w*|hid(?:e|es|ing|den)|discourag\w+|ambigu\w+|odd\w*|weird\w*|
-    intoleran\w+|stuck|stay\w*\s(?:up|late)|all\sright|in[a-z]{3,}(?:ible|ibly|able|ably|itive|itively|ulous)|
-    regardless|whether|whatever|who(?:ever)|however|despite|spite|though|although)\b|\bkeep\w*\s.{0,200}\bfrom\b|
-    \bfar\sfrom\b
+    intoleran\w+|stuck|stay\w*\s(?:up|late)|all\sright|i[nmr][a-z]{3,}(?:ible|ibly|able|ably|itive|itively|ulous)|
+    (?:errors?|problems?)\s(?:while\s|when\s)?\w+ing|beyond|reserved|indeterminate|hinder\w*|loss|locked|
+    exclusiv\w*|outside|wis[h]\w*|out\sof\s(?!the\b|\d)|\w{3,}-?free|regardless|whether|whatever|who(?:ever)|
+    however|despite|spite|though|although)\b|\bkeep\w*\s.{0,200}\bfrom\b|\bfar\sfrom\b
 """
 _ENGLISH_IDIOM = r"""
-    \b(?:ca|could)(?:n['’]t|nnot|n\snot|\snot)\swait\b|(?:^|[.!?]\s)(?:is|are|was|were|do|does|did|wo|would|could|ca)n['’]t\b|
+    \b(?:ca|could)(?:n['’]t|nnot|n\snot|\snot)\swait\b|(?:^|[.!?]\s)(?:is|are|was|were|does|did|wo|would|could|ca)n['’]t\b|
     \b(?:until|till|unless|before|but|except|wonder|blink|worry|bother|miss|forget|sooner|matter|hesitate|
     mind|help\sbut|idea|doubt|longer\sthan|more\sthan|without\s(?:fail|number|delay|notice|warning|effort|
     question|skipping|hesitat\w+|(?:a|any)\s(?:hitch|doubt|question))|no\s(?:surprise|problem|wonder|doubt|secret)|
@@ -84,8 +85,8 @@ _ENGLISH_IDIOM = r"""
 _KOREAN_IDIOM = r"""
     (?:재미|별\s?[일탈말]|맛|어이|어처구니|정신|뜬금|꼼짝)\s?없|시간[이은도]?\s?없|
     지\s?않(?:게|으려|도록|으면|아도)|지\s?(?:못하게|말고|말아)|뿐(?:만)?\s?아니라|(?:빠짐|틀림|끊임|다름|
-    어김|거침|변함|상관|관계|쉴\s?새|터무니|더할\s?나위|수|끝|지체|아낌|쓸모|말|두말할\s?것)\s?없이?|밖에|
-    도\s안|지나지\s?않|불구|잊지|놓치지|(?:문제|이상|관계|상관|걱정|틀림)[가이은는도]?\s?없|없어[졌지진]|
+    어김|거침|변함|상관|관계|쉴\s?새|터무니|더할\s?나위|끝|지체|아낌|쓸모|두말할\s?것)\s?없|
+    [수말]\s?없이(?![가-힣])|밖에|도\s안|지나지\s?않|불구|잊지|놓치지|(?:문제|이상|관계|상관|걱정|틀림)[가이은는도]?\s?없|없어[졌지진]|
     만이\s?아니|아닌가|아니[라면냐]|아니었[나으]|않[나을]까|않나요|않[아았]요\?|얼마\s?안|지\s?(?:마|
     말)[세십아라]\S*\s(?:지|제)|(?:익숙|크|멀|적|작|어렵|나쁘|심하|서두르|늦)지\s?않|버릇|말이\s없
 """
@@ -97,7 +98,7 @@ _KOREAN_SURE = r"""
 """
 _KOREAN_POSSIBLE = r"""
     않|못|없|아니|아닙|아닌|아닐|아님|말[고아라자게지면았길]|지[는도만]?\s?(?:마|맙|말)|멀리[하]|마[옵소]|
-    걸[렀러]|지나[쳤치]|마(?:세요|십시오|라|시오|시고|요|셔|시길|시기)|모르|모른|모를|몰[라랐]|싫|
+    걸[렀러]|지나[쳤치]|\s마(?![가-힣])|마(?:세요|십시오|라|시오|시고|요|셔|시길|시기)|모르|모른|모를|몰[라랐]|싫|
     (?<![가-힣])안(?![내녕전정과경방대])|안[하되돼해했됩된한할함됨가갔먹]|금지|거부|거절|실패|불[가-힣]|비(?:활|
     공|동|어|표|정|대|현|워|운|울|밀|난|관|겁)|무(?:[시효단료해죄지자관의한능심례인사]|직|면)|
     부(?:[정재족주당적실인]|도)|미(?:[숙완달확성해지흡개만]|룰|뤘|루)|반[대하]|외에|제외|빼|대신|전에|밖|뿐|
@@ -140,7 +141,7 @@ _ALIKE = (
 
 # Two negations that affirm: a translation has two as well, or none.
 _KOREAN_DOUBLE = re.compile(
-    r"지\s?않을\s?수\s?[가는도]?\s?없|지\s?않으면\s?(?:안|못)|지\s?않을\s?(?:리|까닭)[가이]?\s?없|안\s?\S{1,6}\s?수\s?[가는도]?\s?없"
+    r"지\s?않을\s?수\s?[가는도]?\s?없|지\s?않으면\s?(?:안|못)|지\s?않을\s?(?:리|까닭)[가이]?\s?없|(?<![가-힣])안\s?\S{1,6}\s?수\s?[가는도]?\s?없"
     r"|지\s?(?:않은|않는|못한|못하는|못할)\s?(?:것|건|게)[은는이도]?\s?아니|없(?:는|을)\s?(?:것|건|게)[은는이도]?\s?아니|없지\s?않"
 )
 _AFFIRMS = re.compile(

@@ -22,7 +22,7 @@ from dragoman.text.terms.protect import COMMAND, DASHED_WORDS
 REPLACEMENT = "\ufffd"
 # Signs for which there are words (English and Korean, in lower case), and others that are written for them.
 _WORDS = {
-    "%": "percent|per cent|percentage|pct|퍼센트|프로(?![그젝세필토])|\\d\\s?[할푼](?!인)|백분율",
+    "%": "percent|per cent|percentage|pct|퍼센트|프로(?![그젝세필토])|\\d\\s?[할푼](?!인)|백분율|반값|절반",
     "‰": "per mille|per mil|per thousand|퍼밀|천분율",
     "$": "dollars?|bucks?|usd|달러|\\d\\s?불",
     "€": "euros?|eur|유로",
@@ -42,8 +42,18 @@ _WORDS = {
     "½": "half|halves|1[/⁄]2|0\\.5|\\b반\\b|절반|2분의",
     "¼": "quarters?|1[/⁄]4|0\\.25|4분의|사분의",
     "¾": "three[ -]quarters?|3[/⁄]4|0\\.75|4분의|사분의",
-    "²": "squared?|제곱|평방|\\^2|m2|2",
-    "³": "cubed?|cubic|세제곱|입방|\\^3|m3|3",
+    "²": "squared?|제곱|평방|\\^2|m2|㎡|㎢|2",
+    "³": "cubed?|cubic|세제곱|입방|\\^3|m3|㎥|3",
+    "㎡": "m²|m\\^2|square met(?:er|re)s?|sq\\.? ?m|sqm|(?:제곱|평방) ?미터",
+    "㎥": "m³|m\\^3|cubic met(?:er|re)s?|(?:세제곱|입방) ?미터",
+    "㎞": "kilomet(?:er|re)s?|킬로(?:미터)?",
+    "㎝": "centimet(?:er|re)s?|센티(?:미터)?",
+    "㎜": "millimet(?:er|re)s?|밀리(?:미터)?",
+    "㎏": "kilo(?:gram(?:me)?)?s?|킬로(?:그램)?",
+    "㎎": "milligram(?:me)?s?|밀리그램",
+    "㎖": "millilit(?:er|re)s?|밀리(?:리터)?",
+    "㈜": "co|ltd|inc|corp(?:oration)?|llc|company|주식회사",
+    "^": "[:;=]-?[)d]|\\(:|²|³|squared|powers?|제곱|승",
     "×": "x|\\*|times|by|multipl\\w+|곱\\w*|배",
     "÷": "/|divid\\w+|나누\\w*|나눗\\w*",
     "±": "\\+/-|plus or minus|give or take|플러스마이너스|오차|내외",
@@ -211,6 +221,59 @@ _HALVES_OF_DAY = {
     ),
 }
 _WHOLE_DAY = re.compile(r"\d:\d\d|(?<!\d)(?:1[3-9]|2[0-4])\s?(?:시|h\b|o['’]clock)")
+_OTHER_HALF = {"p.m.": "a.m.", "a.m.": "p.m."}
+
+# Units that a translation takes for each other, in English and Korean.
+_RIVALS: tuple[dict[str, str], ...] = (
+    {
+        "second": "(?i:seconds?|secs?)|초(?![반기])", "minute": "(?i:minutes?|mins?)|분(?![의기])",
+        "hour": "(?i:hours?|hrs?)|시간", "day": "(?i:days?)|일(?![월요])", "month": "(?i:months?)|개월|달(?!러)",
+        "week": "(?i:weeks?|wks?)|주(?:일|간)?(?![년차의])", "year": "(?i:years?|yrs?)|개?년|주년",
+    },
+    {
+        "km": "km|(?i:kilomet(?:er|re)s?)|킬로미터|킬로(?![가-힣])", "m": r"m(?!\d)|(?i:met(?:er|re)s?)|미터",
+        "cm": "cm|(?i:centimet(?:er|re)s?)|센티", "mile": "(?i:miles?)|마일", "foot": "(?i:feet|foot|ft)|피트",
+    },
+    {
+        "kg": "kg|(?i:kilo(?:gram(?:me)?)?s?)|킬로그램|킬로(?![가-힣])", "g": "g|(?i:gram(?:me)?s?)|그램",
+        "mg": "mg|(?i:milligram(?:me)?s?)|밀리그램", "pound": "(?i:pounds?|lbs?)|파운드",
+        "ton": "(?i:tons?|tonnes?)|톤",
+    },
+    {
+        "won": "[Ww]on|₩|원", "dollar": r"(?i:dollars?|bucks?|usd)|\$|달러|불", "euro": "(?i:euros?)|€|유로",
+        "yen": "(?i:yen)|엔", "yuan": "(?i:yuan|rmb)|위안",
+    },
+)  # fmt: skip
+_RIVAL_UNITS = tuple(
+    re.compile(rf"{_DIGITS}[\s-]?(?:{'|'.join(f'(?P<{unit}>{names})' for unit, names in units.items())})(?![A-Za-z])")
+    for units in _RIVALS
+)
+_SIGN_BEFORE = re.compile(r"([$€₩])\s?(\d++(?:[.,]\d++)*+)")
+
+
+def _swapped_units(source: str, text: str) -> Iterator[str]:
+    """The units of numbers that a translation has with another of their kind, and that it has nowhere else."""
+    source, text = (_SIGN_BEFORE.sub(r"\2\1", side) for side in (source, text))
+    for units, pattern in zip(_RIVALS, _RIVAL_UNITS, strict=True):
+        ours, theirs = (_units_of_numbers(pattern, side) for side in (source, text))
+        lost = {
+            unit: sign
+            for number in ours.keys() & theirs.keys()
+            for unit, sign in ours[number].items()
+            if theirs[number].keys() - ours[number].keys() and unit not in theirs[number]
+        }
+        for unit, sign in lost.items():
+            if not re.search(rf"(?<![A-Za-z가-힣])(?:{units[unit]})(?![A-Za-z])", text):
+                yield sign
+
+
+def _units_of_numbers(pattern: re.Pattern[str], text: str) -> dict[str, dict[str, str]]:
+    """The units of each number of a text in digits, by their names, as they are written."""
+    units: dict[str, dict[str, str]] = {}
+    for match in pattern.finditer(text):
+        unit = match.lastgroup or ""
+        units.setdefault(match["number"].replace(",", ""), {})[unit] = match[unit]
+    return units
 
 
 # Round sums of money in Korean words, and what they are in English: `만 원` is no ten won.
@@ -290,23 +353,32 @@ def lost_others(source: str, text: str) -> Counter[str]:
     return lost
 
 
+def _lost_halves(source: str, text: str, numbers: set[str]) -> Iterator[str]:
+    """The halves of a day that a translation lacks; next to hours that need none, those that it has as the other."""
+    is_whole_day = bool(_WHOLE_DAY.search(text))
+    for half, (sure, usual) in _HALVES_OF_DAY.items():
+        hours = _hours(sure, source) & (_hours(_HALVES_OF_DAY[_OTHER_HALF[half]][0], text) if is_whole_day else numbers)
+        if hours and not usual.search(text):
+            yield half
+
+
+def _hours(half: re.Pattern[str], text: str) -> set[str]:
+    return {match[1] or match[2] for match in half.finditer(text)}
+
+
 def lost_measures(source: str, text: str) -> Counter[str]:
     """The units and the halves of a day of numbers that a translation has in digits, without them."""
     source, text = (unicodedata.normalize("NFKC", side) for side in (source, text))
     numbers = {match[0] for match in _NUMBER.finditer(text)}
-    lost = []
-    if not _WHOLE_DAY.search(text):
-        for half, (sure, usual) in _HALVES_OF_DAY.items():
-            hours = {match[1] or match[2] for match in sure.finditer(source)}
-            lost += [half] if hours & numbers and not usual.search(text) else []
+    lost = [*_lost_halves(source, text, numbers), *_swapped_units(source, text)]
     for unit in dict.fromkeys(unit for number, unit in _MEASURE.findall(source) if number in numbers):
         names = next(names for forms, names in _MEASURES.items() if re.fullmatch(forms, unit, re.IGNORECASE))
         if not re.search(rf"(?<![A-Za-z]){re.escape(unit)}(?![A-Za-z])|{names}", text, re.IGNORECASE):
             lost.append(unit)
     short = _SHORT_MEASURE.findall(source)
     for unit in dict.fromkeys(spaced or joined for number, spaced, joined in short if number in numbers):
-        if not re.search(rf"\d\s?{unit}(?![A-Za-z])|{_SHORT_MEASURES[unit]}", text, re.IGNORECASE):
-            lost.append(unit)
+        names = rf"\d\s?{unit}(?![A-Za-z])|{_SHORT_MEASURES[unit]}"
+        lost += [] if re.search(names, text, re.IGNORECASE) else [unit]
     for pattern, names in _NAMED_AMOUNTS:
         hits = [hit for hit in pattern.finditer(source) if hit["number"] in numbers]
         lost += [hits[0]["sign"]] if hits and not re.search(names, text, re.IGNORECASE) else []

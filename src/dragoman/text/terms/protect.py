@@ -22,11 +22,12 @@ from dragoman.errors import ConfigError
 from dragoman.text.words.particles import is_particles
 
 _PRINTF = r"""
-    %% | %\#@\w{1,60}@
-    | (?<![\w%]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [-+#0']{0,4} (?: \d{1,4} | \* )? (?: \.(?:\d{1,3}|\*) )?
-      (?:hh?|ll?|[zjtqL])? [sdiufFgGeExXcCaAopnr@m] (?! [A-Za-z]{3} | [A-Za-z]*[0-9_] )
+    %% | %(?:\d{1,2}\$)?\#@\w{1,60}@
+    | (?<![\w%]) % (?: \(\w{1,60}\) | \d{1,2}\$ | \[\d{1,2}\] )? [-+#0']{0,4} (?: \d{1,4} | \* )?
+      (?: \.(?:\d{1,3}|\*) )?
+      (?: (?:hh?|ll?|[zjtqL])? [sdiufFgGeExXcCaAopnr@m] (?! [A-Za-z]{3} | [A-Za-z]*[0-9_] ) | [vqwT](?![A-Za-z0-9_]) )
     | (?<=[A-Za-z_}>]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [sdiufcrx@] (?![A-Za-z0-9_]) | (?<=\d)%s(?![A-Za-z0-9_])
-    | %\(\w{1,60}\)[sdifr]
+    | %\(\w{1,60}\)[sdifr] | %<\w{1,60}>[-+0]{0,2}(?:\d{1,3})?(?:\.\d{1,2})?[sdifugexX]
 """
 # %1 and %L2 of Qt, %n of its plurals is in printf; %NAME% and %name% of shells and templates, %PRODUCTNAME.
 _PERCENT = r"""
@@ -38,21 +39,30 @@ _BRACE = rf"""
     [\#%@]? \{{ (?: (?: {_IDENTIFIER} | \d{{1,3}} )? (?: \.[\w-]{{1,60}} | \[[^\[\]{{}}\s]{{1,60}}\] ){{0,8}}
       (?: ![rsa] )? (?: ,-?\d{{1,3}} )? (?: :(?!\s)[^{{}}\n]{{0,60}} )?
       | \s? {_IDENTIFIER} \s{{0,2}} , \s{{0,2}} (?:number|date|time|duration|ordinal|spellout) (?: ,[^{{}}\n]{{1,60}} )?
-        \s? | \#\w{{1,60}} ) \}}
+        \s? | \#\w{{1,60}}
+      | \s? \$[A-Za-z_]\w{{0,60}} (?: (?:->|\.)\w{{1,60}} | \[[^\[\]{{}}\s]{{1,60}}\] ){{0,8}} \s? ) \}}
 """
 _TEMPLATE = r"\{\{[^{}\n]{0,200}\}\} | \{%[^{}\n]{1,200}%\} | <%[^<>\n]{1,200}%> | <\?(?:php|=)[^<>\n]{0,200}\?>"
 _SHELL = r"""
-    \$\{[^{}\s]{1,100}\} | (?<![\w$])\$[1-9](?![A-Za-z0-9]|[.,]\d|\s[a-z]{1,6}illion|\sthousand)
+    \$\{[^{}\n]{1,100}\} | \$\([A-Z_]\w{0,60}\) | (?<![\w$])\$[1-9](?![A-Za-z0-9]|[.,]\d|\s[a-z]{1,6}illion|\sthousand)
     | (?<![\w$])\$[1-9](?=[a-z]{4})(?![a-z]{1,4}illion|thousand|hundred)
     | \$[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,40} | \$[A-Z]{4,40}(?![\w-])
     | (?<![\w$]) \$[a-z_]\w{1,40}\$?
 """
-_TAG = r"""
-    < (?: (?:/? [A-Za-z] [\w:.-]{0,60} | /?\d{1,3})
-          (?: \s{1,9} [\w:.@-]{1,60} \s? = \s? (?: "[^"<>]{0,500}" | '[^'<>]{0,500}' | [^\s<>"'=]{1,300} ) ){0,20}
-        | (?:input|button|option|select|textarea|video|audio|script|details|ol|iframe|img) (?: \s [a-z-]{1,30} ){1,8}
-      ) \s{0,9} /? >
-    | <!--(?: [^-] | -(?!->) ){0,500}+-->
+# Attributes without a value, between and after those with one; alone only the usual ones of an element, since
+# `<a valid name>` is text. `<color=red>` is how games write it.
+_BARE = r"(?: \s{1,9} [a-z-]{1,30} (?![\w-]|\s?=) ){0,6}+"
+_TAG = rf"""
+    < (?: (?:/? [A-Za-z] [\w:.-]{{0,60}} | /?\d{{1,3}})
+          (?: (?: {_BARE} \s{{1,9}} [\w:.@-]{{1,60}} \s? = \s?
+            (?: "[^"<>]{{0,500}}" | '[^'<>]{{0,500}}' | [^\s<>"'=]{{1,300}} ) ){{1,20}} {_BARE} )?
+        | (?:input|button|option|select|textarea|video|audio|script|details|ol|iframe|img)
+          (?: \s [a-z-]{{1,30}} ){{1,8}}
+        | (?:div|span|p|a|h[1-6]|ul|li|t[dhr]|table|section|article|form|label|dialog|fieldset|link|template|track)
+          (?: \s (?:hidden|disabled|required|download|nowrap|open|inert|novalidate|itemscope|default) ){{1,4}}
+        | [A-Za-z][\w-]{{0,30}} = (?: "[^"<>\n]{{0,200}}" | [\w\#%.,:+-]{{1,60}} )
+      ) \s{{0,9}} /? >
+    | <!--(?: [^-] | -(?!->) ){{0,500}}+-->
 """
 _TOP = "com|org|net|edu|gov|mil|info|io|dev|app|ai|kr|jp|cn|de|fr|uk|eu|us|ru|es|nl|pl|br|ca|au|ch|at"
 _URL = rf"""
@@ -125,6 +135,8 @@ _MARKER = r"""
       (?: \s[\w:.-]{1,30}= (?:"[^"&]{0,100}"|'[^'&]{0,100}'|&quot;[^&]{0,100}&quot;|[\w.-]{1,40}) ){0,5} \s?/?&gt;
     | (?<![\w*])_{3,80}(?![\w*])
     | (?<![\w.])[xznpkqrtXZ][ ]?[\u2264\u2265\u2260\u2248][ ]?-?\d{1,20}(?:[.,]\d{1,20})?(?![\w%])
+    | \[(b|i|u|s|url|img|color|size|quote|code)(?:=[^\[\]\n]{1,200})?\](?=[^\n]{0,500}?\[/\3\])
+    | \[/(?:b|i|u|s|url|img|color|size|quote|code)\]
     | \[\[[^\[\]\n]{1,60}\]\] | <<[\w.-]{1,60}>> | \[[A-Z]{1,20}[-_]?\d{1,6}\]
 """
 # Variables of messages, `:count` behind a space, by usual names or with `_`, since a space may be on the wrong side of
@@ -210,7 +222,8 @@ PATTERNS: dict[str, str] = {
     "laravel": r"(?<![\w:/]) :[A-Za-z_]\w{0,60}",
     "tag": _TAG,
     "entity": r"&(?: \#\d{1,7} | \#[xX][0-9a-fA-F]{1,6} | [a-zA-Z][a-zA-Z0-9]{1,31} );",
-    "escape": r"""\\(?: [nrt"'\\] | u[0-9A-Fa-f]{4} | U[0-9A-Fa-f]{8} | x[0-9A-Fa-f]{2} )""",
+    "escape": r"""\\(?: [nrt"'\\] | u[0-9A-Fa-f]{4} | U[0-9A-Fa-f]{8} | x[0-9A-Fa-f]{2}
+      | \([A-Za-z_][\w.]{0,60}\) )""",
     "accelerator": r"(?<![\w&]) [&_~](?=[^\W_]) | (?<=[^\W_]) [&_~](?=[^\W_])",
     "url": _URL,
     "email": _EMAIL,
@@ -231,7 +244,7 @@ _SIGNS = {
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
     "time": r"\d:\d", "phone": r"\d(?:[-. )]+|[가-힣] ?)\d", "identifier": r"[0-9]|:\w\w:",
-    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
+    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|\[/[a-z]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
     r"|[\u2260-\u2265\u2248]|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
 }  # fmt: skip
 _ANY_SIGN = re.compile(
@@ -421,6 +434,9 @@ def _name_in(run: str) -> str:
 
 def _without_rest(address: str) -> str:
     """An address without the punctuation and the Korean particles after it, and without a bracket it does not open."""
+    opened, closing_bracket, _ = address.partition("]")
+    if closing_bracket and "[" not in opened:  # `[url=https://a.org]here[/url]`
+        address = opened
     for _ in range(8):
         before = address
         address = address.rstrip(_TRAILING)

@@ -23,27 +23,30 @@ def _table(listed: str) -> dict[str, int]:
 _SMALL = _table("hundred,hundreds=100 dozen,dozens=12 decade,decades=10 century,centuries=100 십=10 백=100 천=1000")
 _BIG = _table(
     "thousand,thousands=1000 million,millions=1000000 billion,billions=1000000000 trillion,trillions=1000000000000 "
-    "k=1000 m=1000000 bn,bil=1000000000 만=10000 억=100000000 조=1000000000000 경=10000000000000000"
+    "k=1000 m=1000000 b,bn,bil=1000000000 t=1000000000000 만=10000 억=100000000 조=1000000000000 경=10000000000000000"
 )
 # After 만 or 조 with these, it is another word: 5만큼, 5조각.
 _POWER = re.compile(
     r"[\s-]?(?i:(?P<latin>hundred|thousand|million|billion|trillion|dozen)s?(?![a-z]))"
-    r"|(?P<short>[kM]|bn|bil\b)(?![A-Za-z])"
+    r"|(?P<short>[kKMBT]|bn|bil\b)(?![A-Za-z])"
     r"|(?:|\s(?=[십백천만억조경]{1,4}(?:[^가-힣]|$|원|명|개|달러|년|톤|번|여|대|마리|주(?!교|의)|표|권|장|회|건|가구|유로|엔|위안|배|분의"
     r"|[은는이가을를의에도과와로])))(?P<hangul>십(?!자|분|이)|백(?!업|팩|색|신)|천(?!천히|장|사)|만(?!큼|족|일|약|들|나|두|못)|억"
     r"|조(?![각건항합립회차])|경(?=원|\s|[^가-힣]|$))"
 )
+# Letters that are a power behind the amount of a price alone: `$5B`, `$1.2T`.
+_LETTERS_OF_PRICES, _PRICE = frozenset("BT"), re.compile(r"[$€£¥₩]\s?\d[\d.,]{0,20}$")
 # A power that is often another word, where the other text has one of these: 5만 is "5 only", 2조 is "group 2".
 _ONLY = re.compile(r"\b(?:only|just|alone|merely|solely|simply|no more than)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:art(?:icle)?|group|team|section|clause|pair|shift)s?\b", re.IGNORECASE)
-AMBIGUOUS = {"만": _ONLY, "조": _ARTICLE, "k": re.compile(""), "m": re.compile("")}
+_KILO = re.compile(r"킬로|kilo|\bkm\b|켈빈|kelvin|캐럿|carat|karat|해상도|화질|resolution", re.IGNORECASE)
+AMBIGUOUS = {"만": _ONLY, "조": _ARTICLE, "k": _KILO, "m": re.compile("")}
 
 _UNITS = _table(
     "zero,zeros,zeroes,nonzero,nil,none=0 one,primary,once,single,sole=1 "
     "two,twice,double,doubles,doubled,doubling,bilingual,wwii,both,couple,pair,twin,twins,dual,secondary,binary,peer,"
     "sophomore=2 "
-    "three,thrice,triplet,triplets,trilingual,triple,triples,trio,tertiary,ternary,trinary=3 "
-    "four,quadruple=4 five,pentagon=5 six,hexagon,sixpence=6 seven=7 eight,octal=8 nine=9 "
+    "three,thrice,triplet,triplets,trilingual,triple,triples,tripled,tripling,trio,tertiary,ternary,trinary=3 "
+    "four,quadruple,quadruples,quadrupled=4 five,pentagon=5 six,hexagon,sixpence=6 seven=7 eight,octal=8 nine=9 "
     "ten,decimal=10 eleven=11 twelve,noon,midnight=12 "
     "thirteen=13 "
     "fourteen=14 fifteen=15 sixteen,hex,hexadecimal=16 seventeen=17 eighteen=18 nineteen=19 twenty,twenties=20 "
@@ -64,7 +67,7 @@ _MONTH_NAMES = {name.lower(): month for name, month in _MONTHS.items()}
 # Words that may be used for a number, among other meanings.
 _LIKE = _table(
     "a,an,another,ground,each,every,per,week,weekly,top,year,yearly,annual,daily,monthly,hourly=1 other,biweekly=2 "
-    "week=7 fortnight=14 half,halves=30 quarter=15"
+    "week=7 fortnight=14 half,halves=30"
 )
 # A part of a power: `half a million`, `a quarter of a million`; and one and a part: `a million and a half`.
 _HALVES = re.compile(
@@ -74,6 +77,9 @@ _HALVES = re.compile(
     r"|(?P<before>million|billion|trillion|thousand|dozen)\sand\sa\shalf)\b",
     re.IGNORECASE,
 )
+# What says a number next to another word: a quarter of an hour, the first of wars, kings and parts.
+_QUARTER_OF_HOUR = re.compile(r"\bquarter\s(?:past|after|to|till|before)\b", re.IGNORECASE)
+_ROMAN_ONE = re.compile(r"\b[A-Z][a-z]+ I\b(?!['’])")
 # Who is from 13 to 19 is a teenager, `10대` or `십대`, and no number.
 TEENS = re.compile(r"\bteens?\b|\bteenage(?:d|rs?)?\b", re.IGNORECASE)
 TEENS_IN_DIGITS, TEENS_IN_WORDS = re.compile(r"(?<!\d)10\s?대(?!\d)"), re.compile(r"(?<![가-힣])십\s?대")
@@ -98,10 +104,16 @@ _DATE = re.compile(
 _NATIVE_TENS = _table("열=10 스물,스무=20 서른=30 마흔=40 쉰=50 예순=60 일흔=70 여든=80 아흔=90 백=100")
 _NATIVE = _table("하나,한,첫=1 둘,두=2 셋,세,석=3 넷,네,넉=4 다섯=5 여섯=6 일곱=7 여덟=8 아홉=9")
 _DAYS = _table(
-    "하루,처음,상반기,한번,일단,혼자,외동,각=1 이틀,양쪽,양,쌍,다음,하반기,후반,둘째,재,반=2 사흘,셋째=3 "
+    "반값,절반=50 하루,처음,상반기,한번,일단,혼자,외동,각=1 이틀,양쪽,양,쌍,다음,하반기,후반,둘째,재,반=2 사흘,셋째=3 "
     "나흘,넷째=4 닷새=5 엿새=6 이레,일주일,주=7 반=30 여드레=8 아흐레=9 "
     "열흘=10 정오,자정=12 보름=15 유월=6 시월=10"
 )
+# Two numbers next to each other are an estimate.
+_ESTIMATES = {
+    "한두": (1, 2), "두세": (2, 3), "두서너": (2, 3, 4), "서너": (3, 4), "너댓": (4, 5), "네댓": (4, 5),
+    "네다섯": (4, 5), "대여섯": (5, 6), "예닐곱": (6, 7), "일고여덟": (7, 8), "여덟아홉": (8, 9), "사나흘": (3, 4),
+    "하루이틀": (1, 2), "이틀사흘": (2, 3),
+}  # fmt: skip
 _SINO = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
 # Nouns that are counted: before them a syllable is a number.
 _COUNTED = (
@@ -116,7 +128,8 @@ _SURELY_COUNTED = (
 )
 # As a text, which `re` compiles at the first Korean word: reading it takes longer than a line.
 _HANGUL = (
-    rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
+    rf"(?<![가-힣])(?P<estimate>{'|'.join(_ESTIMATES)})"
+    rf"|(?<![가-힣])(?:(?P<tens>{'|'.join(_NATIVE_TENS)})\s?)?(?P<native>다섯|여섯|일곱|여덟|아홉|하나|둘|셋|넷|[한두세네석넉](?=\s|{_COUNTED})|첫)"
     rf"|(?<![가-힣])(?P<only_tens>{'|'.join(_NATIVE_TENS)})(?=\s|{_COUNTED}|[은는이가을를의도]|$)"
     rf"|(?<![가-힣])(?P<day>{'|'.join(_DAYS)})"
     rf"|(?<=시)(?P<half>반)"
@@ -128,6 +141,8 @@ LANGUAGES = frozenset(("en", "ko"))
 AFTERNOON = re.compile(
     r"(?<![a-z])p\.?\s?m\b|\b(?:afternoon|evening|night|tonight|midnight)\b|오후|저녁|밤|자정", re.IGNORECASE
 )
+# The first hour of a day, which may be written 0 or 12.
+MIDNIGHT = re.compile(r"(?<![a-z])a\.?\s?m\b|\b(?:midnight|night)\b|오전|새벽|자정|밤", re.IGNORECASE)
 # Numbers below zero in words.
 NEGATIVE = re.compile(r"\b(?:minus|below|negative|sub-?zero|under)\b|영하|마이너스|음수|아래|미만", re.IGNORECASE)
 
@@ -201,6 +216,8 @@ def power_at(text: str, at: int) -> Power | None:
     match = _POWER.match(text, at)
     if not match:
         return None
+    if match["short"] in _LETTERS_OF_PRICES and not _PRICE.search(text, max(at - LONGEST_BEFORE, 0), at):
+        return None
     word = (match["latin"] or match["short"] or match["hangul"]).lower()
     return Power(match.end(), word, _SMALL.get(word) or _BIG[word], word in _SMALL)
 
@@ -239,6 +256,7 @@ def _latin(text: str) -> Iterable[int]:
     if "hal" in text or "Hal" in text or "uarter" in text:
         yield from map(_part_of_power, _HALVES.finditer(text))
         text = _HALVES.sub(lambda match: "." * len(match[0]) if _part_of_power(match) else match[0], text)
+    yield from [15] * bool(_QUARTER_OF_HOUR.search(text)) + [1] * bool(_ROMAN_ONE.search(text))
     run: list[int | str] = []
     end, is_like = -2, False
     for match in _LATIN.finditer(text):
@@ -327,6 +345,8 @@ def _divided(text: str) -> Iterable[int]:
 
 def _of_hangul(match: re.Match[str]) -> list[int]:
     """The number of a match of `_HANGUL`; of 이삼 일 also two, and three."""
+    if match["estimate"]:
+        return [*_ESTIMATES[match["estimate"]]]
     if match["native"]:
         return [(_NATIVE_TENS[match["tens"]] if match["tens"] else 0) + _NATIVE[match["native"]]]
     if match["only_tens"]:

@@ -17,11 +17,14 @@ from functools import lru_cache
 # After a final consonant / after a vowel; one shape serves both where there is no slash.
 _PLURAL = "들"
 _CASE = """에 에서 에게 에게서 한테 한테서 께 께서 으로/로 으로서/로서 으로써/로써 으로부터/로부터 과/와 이랑/랑 보다
-처럼 만큼 대로 마다 만 도 까지 부터 마저 조차 밖에 뿐 뿐만 에선 에겐"""
+처럼 만큼 대로 마다 만 도 까지 부터 마저 조차 밖에 뿐 뿐만 에선 에겐 한텐"""
 _FINAL = "은/는 이/가 을/를 의 이나/나 이라도/라도 이야/야 이든/든 이든지/든지 이란/란 이나마/나마"
-_COPULA = """입니다 이다 이며 이고 이면 이면서 이므로 이지만 이거나 이어야 이여야/여야 이라면/라면 이라는/라는
-이라고/라고 이나 이라도 이란 이든 이든지 이었다/였다 이었던/였던 이었습니다/였습니다 인데 인지 인지를 이기"""
-_SHORT_COPULA = "인 일 임 임을 이면/면"
+_COPULA = """입니다 이다 이며 이고 이면 이면서 이므로 이지만 이거나 이어야/여야 이어야 이라면/라면 이라는/라는
+이라고/라고 이나 이라도 이란 이든 이든지 이었다/였다 이었던/였던 이었습니다/였습니다 인데 인지 인지를 이기
+이에요/예요 입니까 인가요 일까요 이라서 이니까 이죠 이네요 이라며"""
+# Without 이 these are endings of verbs too: 차고, 차니까.
+_SHORT_COPULA = """인 일 임 임을 이면/면 인가 이고/고 이며/며 이지만/지만 이므로/므로 이라서/라서 이니까/니까 이죠/죠
+이네요/네요 이라며/라며"""
 
 # Nouns that are also stems of verbs in 이: `줄이고` is shortening more often than a line.
 _VERBS_IN_I = frozenset("줄속들보쌓붙높죽먹놓쓰꼬모섞녹")
@@ -47,7 +50,7 @@ _LISTED = """
 일반인 장애인 직장인
 정치인 민간인 예술인 수신인 발신인 의뢰인 상속인 여주인 지식인 기업인 이방인
 스타일 시작일 종료일 만료일 마감일 기념일 공휴일 만기일 지급일 요청일 생산일 결산일 휴무일 발행일 작성일 수정일 등록일
-게시일 출시일
+게시일 출시일 무기고
 """
 OTHER_WORDS = frozenset(_LISTED.split())
 
@@ -130,7 +133,7 @@ def _agreeing(before: str, shape: Shape) -> str:
 @lru_cache(maxsize=1 << 14)
 def _readings(rest: str, short: bool) -> tuple[tuple[Particle, ...], ...]:
     """Every chain of particles that is written `rest`, the longest first particle first."""
-    last = _LAST + _SHORT if short else _LAST
+    last = _SHORT + _LAST if short else _LAST
     whole = [((rest, shape),) for shape in _CONTINUED + last if rest in shape]
     started = {(first, shape) for shape in _CONTINUED for first in shape if rest.startswith(first) and rest != first}
     chains = [

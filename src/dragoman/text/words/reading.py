@@ -44,7 +44,7 @@ _ONE_OR_MORE = re.compile(
     re.IGNORECASE,
 )
 # The middle dot that begins an entry of a list.
-_BULLET = re.compile(r"\s*[·・ㆍ‧]\s+")
+_BULLET = re.compile(r"\s*[·・ㆍ‧]\s*")
 # Punctuation that a model may not know, and what it knows; with the space that other languages write after it.
 _EQUIVALENTS = {
     "。": ". ", "、": ", ", "·": ", ", "・": ", ", "ㆍ": ", ", "‧": ", ", "〜": "~", "‐": "-", "‑": "-", "−": "-",

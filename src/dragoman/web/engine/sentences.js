@@ -17,10 +17,26 @@ const ABBREVIATIONS = new Set(
     "sec sen sgt sr st u.k u.n u.s v viz vs"
   ).split(" "),
 );
+// Abbreviations before a name, and before a small letter or a digit; `Sat.` is a day, and "sat." ends a sentence.
+const TITLES = new Set("Ms Mx Mmes Assoc Atty Br Ft Amb Treas Ald Engr".split(" "));
+const SHORTENED = new Set(
+  (
+    "approx esp incl excl max vol ch eq eqn sect para figs ed eds est tbsp tsp lbs yr yrs wks hrs mins secs avg qty tel " +
+    "apt rm rte Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun"
+  ).split(" "),
+);
 // Longer words are no abbreviations.
 const LONGEST_WORD = 32;
 // In Korean a quotative follows a quotation, sometimes after a space.
-const QUOTATIVE = /^(이?라(고|며|면서|는)|하(고|며|면서|는|던) |했)/;
+const QUOTATIVE = /^(이?라(고|며|면서|는)|하(고|며|면서|는|던|더니|자|니|기에|길래|려|려고) |했)/;
+// A year of a date in Korean, `2024. 3. 5.`, or the month behind the sign of a range: neither ends a sentence.
+const DATE_BEGINS = /(?:(?<!\d)\d{4}|['’]\d\d|[~∼〜–-]\s?\d{1,2})\. $/;
+const DATE_CONTINUES = /^\d{1,2}\./;
+// The end of a Korean sentence that no space follows; `초.중.고`, `수요.공급` and `캐나다.미국` are lists.
+const UNSPACED_END = /[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\.|[!?])$/;
+const BEGINS_WITH_HANGUL = /^[가-힣]/;
+// The characters before an end that tell whether it is one.
+const NEAR = 32;
 const CLAUSE = /[,;:.!?،؛؟।–—]["'”’»)\]]*\s|[、，；：。！？]["”’」』》）]*\s?/g;
 // A cut within a word moves by at most this many characters to keep a letter and its combining marks together.
 const CLUSTER = 32;
@@ -97,7 +113,8 @@ function spansOf(text, pattern) {
 function isEnd(text, start, at, end, marks) {
   const rest = text.slice(end);
   if (!rest) return true;
-  if (!rest.startsWith(" ") && !WIDE_ENDS.test(marks) && !WIDE.test(text[end - 1])) return false;
+  const isWide = WIDE_ENDS.test(marks) || WIDE.test(text[end - 1]) || isUnspaced(text.slice(Math.max(start, end - NEAR), end), rest);
+  if (!rest.startsWith(" ") && !isWide) return false;
   if (/^ *\[\d+\]/.test(rest)) return false;
   if (marks !== ".") return true;
   const word = text.slice(Math.max(start, at - LONGEST_WORD), at).split(/[\s"'“‘(\[]/).at(-1).toLowerCase();
@@ -109,9 +126,10 @@ function rejoined(parts) {
   const groups = [];
   let before = "";
   for (const part of parts) {
-    if (groups.length && continues(before, part)) groups[groups.length - 1] += part;
+    const abbreviated = groups.length > 0 && isAbbreviated(before, part);
+    if (groups.length && (abbreviated || continues(before, part))) groups[groups.length - 1] += part;
     else groups.push(part);
-    before = part;
+    before = abbreviated ? before.slice(-NEAR) + part : part;
   }
   if (groups.length > 1 && !HAS_LETTERS.test(groups.at(-1))) groups.push(groups.splice(-2).join(""));
   return groups;
@@ -120,8 +138,24 @@ function rejoined(parts) {
 function continues(before, after) {
   if (!HAS_LETTERS.test(before)) return true;
   const end = before.trimEnd();
-  if (end !== before) return CLOSING_QUOTES.includes(end.at(-1)) && QUOTATIVE.test(after);
+  if (end !== before) return (CLOSING_QUOTES.includes(end.at(-1)) && QUOTATIVE.test(after)) || isDate(before, after);
+  if (isUnspaced(before, after)) return false;
   return /^[\p{L}\p{N}]/u.test(after) && (CLOSING_QUOTES + ".!?").includes(end.at(-1));
+}
+
+function isUnspaced(before, after) {
+  return BEGINS_WITH_HANGUL.test(after) && UNSPACED_END.test(before);
+}
+
+function isDate(before, after) {
+  return DATE_CONTINUES.test(after) && DATE_BEGINS.test(before.slice(-NEAR)) && /[가-힣]/.test(before);
+}
+
+function isAbbreviated(before, after) {
+  const [, word] = /([\p{L}]+)\. ?$/u.exec(before.slice(-NEAR)) ?? [];
+  if (!word) return false;
+  if (TITLES.has(word)) return !/\d\s\p{L}+\. ?$/u.test(before.slice(-NEAR));
+  return (SHORTENED.has(word) || SHORTENED.has(word.toLowerCase())) && /^[\p{Ll}\d]/u.test(after);
 }
 
 function fitting(text, longest, count) {
