@@ -20,8 +20,8 @@ import sacrebleu
 
 from dragoman import Translator
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import find_amounts
 from dragoman.control.faults.faults import Requirements
+from dragoman.text.words.amounts import find_amounts
 
 CORPORA, LONGEST = ("koen_general", "koen_more", "korean_news", "koen_open"), 300
 CHRF = sacrebleu.CHRF()

@@ -3,8 +3,9 @@
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import compare, find_amounts
+from dragoman.control.faults.amounts import compare
 from dragoman.control.faults.faults import Requirements
+from dragoman.text.words.amounts import find_amounts
 from dragoman.text.words.number_words import months, spoken
 
 EN_KO = ("en", "ko")

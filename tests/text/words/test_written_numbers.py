@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.control.faults.amounts import find_amounts
+from dragoman.text.words.amounts import find_amounts
 from dragoman.text.words.number_words import large_numbers, written
 
 

@@ -8,8 +8,8 @@ translation that is returned: whatever the searches before it did, what differs 
 compared; a placeholder that is spelled otherwise in the source as it was given (`{a  b}`) is reported too. Placeholders
 of printf without a number take arguments in their order, so that another order is a fault, unless all are alike; the
 blocks of a template stay in order, each with what is in it. Numbers are compared by value (`control.faults.amounts`),
-outside of placeholders. What only the translation has is reported and not repaired, if the source has no
-placeholder at all, or no such number: there it may be a word.
+outside of placeholders. What only the translation has is reported and not repaired, if the source has no placeholder at
+all, or no such number: there it may be a word.
 """
 
 import re
@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import SAME, Amount, Differences, compare, find_amounts, with_large_numbers
+from dragoman.control.faults.amounts import SAME, Differences, compare, with_large_numbers
 from dragoman.control.faults.debris import debris
 from dragoman.control.faults.negation import NEGATIONS, negation_differs
 from dragoman.control.faults.signs import (
@@ -35,6 +35,7 @@ from dragoman.control.faults.signs import (
     lost_others,
 )
 from dragoman.text.terms.protect import LITERAL, Placeholder, blanked, find_placeholders
+from dragoman.text.words.amounts import Amount, find_amounts
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.normalise import folded, normalise
 from dragoman.text.words.number_words import LANGUAGES, LARGE
@@ -139,12 +140,11 @@ def plain_words(text: str) -> list[str]:
 Languages = tuple[str, str] | None
 # Kinds of warnings about what a translation has otherwise than its source.
 COMPARED = frozenset(("placeholder", "number", "sign", "word", "negation"))
-# Names in a warning.
-LISTED = 5
+LISTED = 5  # names in a warning
 HAS_DIGIT = re.compile(r"\d").search
-# A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
 # A name with digits for which a language has a word, that may have the same digits behind it.
 _WORDS_FOR = {"COVID-19": re.compile(r"코로나(?:바이러스)?(?P<digits>[\s-]?19(?!\d))?")}
+# A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
 _BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
 
 

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from dragoman.control.faults.amounts import find_amounts
 from dragoman.text.terms.protect import COMMAND, DASHED_WORDS
+from dragoman.text.words.amounts import find_amounts
 
 REPLACEMENT = "\ufffd"
 # Signs for which there are words (English and Korean, in lower case), and others that are written for them.

@@ -20,7 +20,6 @@ from itertools import islice
 from math import isfinite
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.amounts import Amount
 from dragoman.control.faults.edits import EditTask, edit
 from dragoman.control.faults.faults import Faults, Requirements, checked, detect_fault
 from dragoman.control.faults.negation import NEGATIONS
@@ -38,6 +37,7 @@ from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.protect import ICU_MESSAGE, blanked, is_prose
 from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
+from dragoman.text.words.amounts import Amount
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.number_words import LARGE
 from dragoman.translation import Candidate, Flag, Term, Translation

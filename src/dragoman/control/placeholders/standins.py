@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from dragoman.control.faults.amounts import Amount
 from dragoman.control.faults.faults import Requirements
+from dragoman.text.words.amounts import Amount
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.number_words import power_at, written
 from dragoman.text.words.particles import (

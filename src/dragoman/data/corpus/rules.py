@@ -30,7 +30,7 @@ from dragoman.data.corpus.pair_block import (
     PairBlock,
     TextSide,
 )
-from dragoman.text.words.numbers import numbers_differ
+from dragoman.text.words.amounts import amounts_differ
 from dragoman.text.words.script import scripts_of_language
 
 # What columns of a table are called, in English and in the languages themselves; a heading has at most MOST_WORDS.
@@ -102,9 +102,9 @@ def too_long(block: PairBlock, context: Context) -> Lines:
 
 
 def numbers(block: PairBlock, context: Context) -> Lines:
-    """Numbers that the other side lacks."""
+    """Numbers that the other side lacks, in whatever way it writes them."""
     chosen = _have(block, DIGIT) & (block.source.digits != block.target.digits)
-    return _try_on(block, chosen, numbers_differ)
+    return _try_on(block, chosen, amounts_differ)
 
 
 def urls(block: PairBlock, context: Context) -> Lines:

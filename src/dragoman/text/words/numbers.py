@@ -1,9 +1,8 @@
 """Numbers of a text, for comparison across languages: digits of any script, whatever separates their groups.
 
 `1,000`, `1.000` and `1000` are one number, and so are `12.5` and `12,50`; `2.30` may be `2:30` elsewhere, two numbers
-next to each other. `127.0.0.1` is one, or its parts. Numbers up to 12 are often written as words: `3월` is March. A
-number with a word for a power of ten (`3만` is 30,000, `2 million` is `200만`) is written differently on purpose: a
-difference is reported, never corrected.
+next to each other. `127.0.0.1` is one, or its parts. Numbers up to 12 are often written as words: `3월` is March. What
+a word for a power of ten means (`3만` is 30,000, `2 million` is `200만`) is in `text.words.amounts`.
 """
 
 import re
