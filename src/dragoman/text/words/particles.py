@@ -146,7 +146,7 @@ def _readings(rest: str, short: bool) -> tuple[tuple[Particle, ...], ...]:
 
 def both_shapes(rest: str) -> str:
     """Particles after a noun that nobody knows yet, the first in both of its shapes: `을(를)`, `(으)로`."""
-    readings = _readings(rest, True) if rest else ()
+    readings = _readings(rest, False) if rest else ()  # 고 and 니까 are more often something else
     if not readings:
         return rest
     written, (closed, opened) = readings[0][0]
