@@ -75,6 +75,12 @@ def test_numbers_are_adapted_where_each_is_once_on_both_sides(
         ("105 files", "5 files", "5 файлов", "ru", None),
         ("205 files", "105 files", "105 файлов", "ru", "205 файлов"),
         ("2 files", "1 files", "1 tệp", "vi", "2 tệp"),
+        ("16비트 값", "8비트 값", "an 8-bit value", "en", None),
+        ("line 1", "line 3", "3:e raden", "sv", None),
+        ("sor 6", "sor 5", "5-ös sor", "hu", None),
+        ("at 6", "at 3", "3'te", "tr", None),
+        ("step 4", "step 3", "Schritt 3: öffnen", "de", "Schritt 4: öffnen"),
+        ("0 files", "5 files", "5 fichiers", "fr", None),
         ("2 gigabytes", "1 gigabytes", "1GB", "ko", "2GB"),
     ],
 )

@@ -60,6 +60,8 @@ def read_output(path: Path, overrides: Sequence[str] = ()) -> Path:
     tree = _read_tree(path, overrides)
     train = tree.get("train")
     output = train.get("output") if isinstance(train, dict) else None
+    if isinstance(output, str):  # as build_config reads it, which would want a project
+        return path.parent.absolute() / Path(output).expanduser()
     named = {key: value for key, value in tree.items() if key == "project"}
     folder = build_config({**named, "data": {}, "train": {"output": output}}, str(path), path.parent).train.output
     assert folder is not None  # build_config fills it

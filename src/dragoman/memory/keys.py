@@ -16,8 +16,8 @@ NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NUMBER_AND_RUN = re.compile(rf"({NUMBER.pattern})([가-힣]*)")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token, and a word has one form.
 _SINGLE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
-# The word of such letters after a number, directly or after a space.
-_WORD = re.compile(rf"(\s?)([^\W\d_{_SINGLE}]+)")
+# The word of such letters after a number, directly, after a space, or the ending of a number after a sign: 5-ös, 3'te.
+_WORD = re.compile(rf"(\s?|['’:]|-(?=[^\W\d_]{{1,2}}\b))([^\W\d_{_SINGLE}]+)")
 # Languages in which a noun is the same after every number, and those with more forms than one for 1 and one for others.
 _ONE_FORM = frozenset(["bo", "dz", "id", "ja", "jv", "km", "ko", "lo", "ms", "my", "su", "th", "vi", "yue", "zh"])
 _MANY_FORMS = frozenset(
@@ -56,11 +56,13 @@ def with_numbers_of(new: str, source: str, target: str, language: str) -> str | 
 
 
 def _is_bound(old: str, new: str, source: str, target: str, language: str) -> bool:
-    """Whether the word after a number in the target may be another one after a new number; a unit, `GB`, is not."""
+    """Whether a word next to a number in the target may be another one for a new number; a unit, `GB`, is not."""
+    if language == "en" and re.search(rf"\ban?\s{re.escape(old)}(?!\d)", target, re.IGNORECASE):
+        return True  # an 8-bit value, a 16-bit value
     word, unit = _word_after(old, target), _word_after(old, source)
     if word is None or (unit and unit[2] == word[2]):
         return False
-    return not word[1] or _plural_form(old, language) != _plural_form(new, language)
+    return not word[1].isspace() or _plural_form(old, language) != _plural_form(new, language)
 
 
 def _word_after(number: str, text: str) -> re.Match[str] | None:
@@ -69,7 +71,8 @@ def _word_after(number: str, text: str) -> re.Match[str] | None:
 
 def _plural_form(number: str, language: str) -> str:
     """Equal for numbers after which a noun has the same form; it may have the same after others."""
-    return number[-2:] if language in _MANY_FORMS else str(number == "1")
+    singular = ("0", "1") if language == "fr" else ("1",)
+    return number[-2:] if language in _MANY_FORMS else str(number in singular)
 
 
 def _changed(number: str, run: str, changes: dict[str, str]) -> str:

@@ -21,7 +21,9 @@ POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 # An XML declaration, what of it names an encoding, and those that expat reads.
 _DECLARED = re.compile(rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?(\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["'])""")
-_READ_BY_EXPAT = ("utf-8", "utf-16", "iso8859-1", "ascii")
+_READ_BY_EXPAT = frozenset(("utf-8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "us-ascii"))
+# What files of these encodings may have is in the larger character sets of Windows.
+WIDER = {"euc_kr": "cp949", "gb2312": "gb18030", "shift_jis": "cp932"}
 _BLOCK = 1 << 16
 
 # What pydantic calls a type, and what a reader calls it.
@@ -99,7 +101,7 @@ def xml_blocks(file: IO[bytes], where: str) -> Iterator[bytes]:
     head = file.read(_BLOCK)
     declared = _DECLARED.match(head[:400])
     encoding = _codec(declared[2].decode(), where) if declared else "utf-8"
-    if declared is None or encoding.startswith(_READ_BY_EXPAT):
+    if declared is None or declared[2].decode().lower() in _READ_BY_EXPAT:
         yield head
         yield from iter(lambda: file.read(_BLOCK), b"")
         return
@@ -123,10 +125,11 @@ def xml_blocks(file: IO[bytes], where: str) -> Iterator[bytes]:
 
 
 def _codec(encoding: str, where: str) -> str:
-    """The name by which Python knows an encoding. Raises DataError for none."""
+    """The name by which Python knows an encoding, or one that contains it. Raises DataError for none."""
     try:
         "<".encode(encoding)  # no encoding of text: hex
-        return codecs.lookup(encoding).name
+        name = codecs.lookup(encoding).name
+        return WIDER.get(name, name)
     except (LookupError, UnicodeError):
         raise DataError(f"{where}: encoding {encoding} is unknown; save the file as UTF-8") from None
 

@@ -33,7 +33,15 @@ _DATE_BEGINS = re.compile(r"(?:(?<!\d)\d{4}|['’]\d\d|[~∼〜–-]\s?\d{1,2})\
 _DATE_CONTINUES = re.compile(r"\d{1,2}\.")
 _HANGUL = re.compile("[가-힣]")
 # The end of a Korean sentence that no space follows; `초.중.고`, `수요.공급` and `캐나다.미국` are lists.
-_UNSPACED_END = re.compile(r"[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\.|[!?])$")
+_UNSPACED_END = re.compile(
+    r"[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\."
+    r"|(?:다|요|죠|까|오|지|네|나|자|라|어|아|해|래)[!?])$"
+)
+# What follows a quotation or a title without a space, and belongs to it: `잊으셨나요?를`, `가자!라고`.
+_ATTACHED = re.compile(
+    r"이?라(?:[고며면는]|던)|이?란\s|하(?:고|며|면서|는|던)\s|냐[고는]|했"
+    r"|(?:[을를은는의]|에|에서|으?로|[와과]|도)\s"
+)
 # The end of a clause or a sentence: before a space, or after full-width punctuation, which needs no space.
 CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*\s?")
 # A cut within a word moves by at most this many characters to keep a letter and its combining marks together.
@@ -140,7 +148,7 @@ def _continues(before: str, after: str) -> bool:
     end = before.rstrip(" ")
     if end != before:
         return (end[-1] in CLOSING_QUOTES and bool(QUOTATIVE.match(after))) or _is_date(before, after)
-    if _UNSPACED_END.search(before) and _HANGUL.match(after):
+    if _UNSPACED_END.search(before) and _HANGUL.match(after) and not _ATTACHED.match(after):
         return False
     # A letter right after a quotation (`"가자!"라고`, `「行こう！」と`, `“走吧！”然后`) or a stop (`file.BAK`).
     return after[0].isalnum() and end[-1] in CLOSING_QUOTES + ".!?"

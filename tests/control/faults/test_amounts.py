@@ -196,11 +196,29 @@ def test_without_known_words_a_small_number_may_be_missing() -> None:
         ("10K views", "조회수 1만 회"),
         ("A $5B deal", "50억 달러 거래"),
         ("A 5K run and 14K gold", "5킬로 달리기와 14K 금"),
+        ("My 401k plan", "내 401(k) 플랜"),
+        ("24K gold", "24금"),
+        ("Wait a quarter of an hour.", "15분 기다려."),
     ],
 )
 def test_a_number_in_another_form_is_the_same(source: str, target: str) -> None:
     for text, other, languages in ((source, target, EN_KO), (target, source, ("ko", "en"))):
         assert not Requirements.of(text, DecodeConfig(), languages=languages).faults(other).flags
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("I ran a 5k yesterday.", "어제 5km를 뛰었다."), ("64K of memory", "64KB 메모리")]
+)
+def test_a_translation_may_say_what_k_is_of(source: str, target: str) -> None:
+    assert not Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("When I arrived, he left.", "내가 도착했을 때 1명이 떠났다."), ("We have 10K users.", "사용자가 10명 있습니다.")],
+)
+def test_a_number_that_is_another_is_a_fault(source: str, target: str) -> None:
+    assert Requirements.of(source, DecodeConfig(), languages=EN_KO).faults(target).flags
 
 
 def test_a_number_that_nobody_writes_is_compared_too() -> None:

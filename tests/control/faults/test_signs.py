@@ -90,6 +90,8 @@ def faults(source: str, text: str, languages: tuple[str, str] | None) -> Faults:
         ("From January 1 for 1 year", "1월 1일부터 1년간"),
         ("24-hour service in Q2", "2분기 24시간 서비스"),
         ("It is 84 square meters, or 84 m².", "84㎡, 즉 84㎡이다."),
+        ("Its area is 605 square kilometers.", "면적은 605㎢이다."),
+        ("It holds 5 liters and makes 60 kilowatts.", "5ℓ가 들어가고 60㎾를 낸다."),
         ("It is 5 kilometers and 170 cm long and weighs 3 kilograms.", "길이는 5㎞와 170㎝이고 무게는 3㎏이다."),
         ("Contoso Co., Ltd. announced it.", "콘토소㈜는 발표했다."),
         ("Thank you :)", "감사합니다 ^^"),

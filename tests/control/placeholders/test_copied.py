@@ -311,8 +311,9 @@ def test_names_are_the_same_in_letters_and_in_composed_characters(tokenizer: Tok
         assert text.startswith("open X1 X2"), text
 
 
-@pytest.mark.parametrize("sign", "·ㆍ•∙")
-def test_a_bullet_right_before_korean_is_copied(sign: str) -> None:
+@pytest.mark.parametrize("text", ["파일을 열고 저장합니다", "3년 파일을 열고 저장합니다", "(파일)을 열고 저장합니다"])
+@pytest.mark.parametrize("sign", "·ㆍ•")
+def test_a_bullet_right_before_korean_is_copied(sign: str, text: str) -> None:
     letters = "".join(map(chr, range(33, 127)))
     reader = Reader.of(
         learn([("파일을 열고 저장합니다", "a b")] * 20 + [(letters, letters)] * 4, TokenizerConfig(vocab_size=None)),
@@ -320,7 +321,7 @@ def test_a_bullet_right_before_korean_is_copied(sign: str) -> None:
         "en",
         True,
     )
-    line = Line(f"{sign}파일을 열고 저장합니다")
+    line = Line(f"{sign}{text}")
     reader.prepare(line, DecodeConfig())
     assert line.frame is not None
-    assert (line.frame.before, line.frame.columns) == (sign, (("파일을 열고 저장합니다", ""),))
+    assert (line.frame.before, line.frame.columns) == (sign, ((text, ""),))

@@ -262,6 +262,7 @@ TEMPLATES = """\
 <div {% if a > 3 %}class="x"{% endif %}>Text in it {# a <note> #}</div>
 <p><?php if ($a > 3): ?>many words<?php endif; ?> and <?= $x ?> done</p>
 <p>{{#if a}}Hello{{else}}Bye{{/if}} {{{name}}}</p>
+<p>Hi {{ block.settings.name }}, welcome</p>
 <script>var a = {{ x }}; if (a < b) {}</script><p>Use {{ here, and </p><p>}} there.</p>
 """
 
@@ -282,6 +283,7 @@ def test_templates_are_copied_and_statements_are_borders(tmp_path: Path) -> None
         "and <?= $x ?> done",
         "Hello",
         "Bye",
+        "Hi {{ block.settings.name }}, welcome",
         "Use {{ here, and",
         "}} there.",
     ]

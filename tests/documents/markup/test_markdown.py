@@ -349,6 +349,24 @@ Inside
 a_file.md
 --8<--
 
+:::{toctree}
+:maxdepth: 2
+
+intro
+usage
+:::
+
+:::{code-block} python
+print("hello")
+:::
+
+:::tabs key:foo bar
+Of a tab
+:::
+
+::: slot footer
+:::
+
 :name: is text
 """
 
@@ -364,6 +382,7 @@ def test_blocks_of_other_tools(tmp_path: Path) -> None:
         "Inside",
         "A label",
         "An aside",
+        "Of a tab",
         "is text",
     ]
     check_changed(document, tmp_path)

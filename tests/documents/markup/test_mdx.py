@@ -107,6 +107,22 @@ def test_tags_over_several_lines_stay(tmp_path: Path, line_end: str) -> None:
     check_changed(check_laws(path), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("content", "text", "translation", "expected"),
+    [
+        ("<A size='5\"'>\n\nSome text\n\n</A>\n", "Some text", "글", "<A size='5\"'>\n\n글\n\n</A>\n"),
+        ('<A\n  title="One\n  two"\n>\n\nText\n\n</A>\n', "Text", "글", '<A\n  title="One\n  two"\n>\n\n글\n\n</A>\n'),
+        ("---\ntitle: The part\n---\n", "The part", "부분 <b> {y}", "---\ntitle: 부분 <b> {y}\n---\n"),
+    ],
+    ids=["quotation mark in an attribute", "attribute of two lines", "front matter is no MDX"],
+)
+def test_a_text_next_to_what_stays(tmp_path: Path, content: str, text: str, translation: str, expected: str) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text(content, encoding="utf-8")
+    assert [unit.source.text for unit in opened(path)[1]] == [text]
+    assert translated(path, [translation]) == expected
+
+
 def test_what_has_lost_an_expression_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.mdx"
     path.write_text("One {x} and <B c={d}>two</B>\n", encoding="utf-8")

@@ -61,13 +61,13 @@ def test_the_official_client_reads_errors(official, options, part):
     ],
 )
 def test_line_breaks_of_plain_text_end_sentences_unless_they_are_not_to(official, offline, split, lines):
-    text = "This is a long \r\nsentence.\n\nHow are you?\r\n"
+    text = "This is a long\xa0 \r\nsentence.\n\nHow are you?\r\n"
     found = official.translate_text(text, source_lang="EN", target_lang="KO", split_sentences=split)
     expected = iter([translation.text for translation in offline["en-ko"].translate([line.strip() for line in lines])])
     if split == "nonewlines":
         assert found.text == f"{next(expected)}\n\n{next(expected)}\r\n"
     else:
-        assert found.text == f"{next(expected)} \r\n{next(expected)}\n\n{next(expected)}\r\n"
+        assert found.text == f"{next(expected)}\xa0 \r\n{next(expected)}\n\n{next(expected)}\r\n"
 
 
 def test_forms_and_what_is_not_there(client, offline):

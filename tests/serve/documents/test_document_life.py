@@ -271,6 +271,10 @@ def test_what_was_fetched_gives_way_to_new_documents_the_oldest_first(tmp_path: 
     def ids(sender: str) -> list[str]:
         return [document.facts.id for document in store.of(sender)]
 
+    before = ids("a")
+    with pytest.raises(Problem), store.incoming("a", limits.stored_bytes + 1):
+        pass
+    assert ids("a") == before, "what is refused all the same removes nothing"
     fourth = stored(store, "a").facts.id
     assert ids("a") == [first, third.facts.id, fourth]
     fifth = stored(store, "a").facts.id  # the third is another service's

@@ -150,6 +150,11 @@ def test_letters_of_other_scripts_are_part_of_an_address_after_its_signs_only() 
     assert [one.text for one in found] == ["https://ko.wikipedia.org/wiki/대한민국_헌법", "https://example.com"]
 
 
+def test_an_address_behind_a_bracket_is_another_one() -> None:
+    for text in ("[https://a.org](https://b.org)", "[url=https://a.org]https://b.org[/url]"):
+        assert [one.text for one in find_placeholders(text, ["url"])] == ["https://a.org", "https://b.org"]
+
+
 def test_accelerators_are_found_on_request() -> None:
     assert [find_placeholders(text, ["accelerator"])[0].begin for text in ("_File", "&File", "E~xit")] == [0, 0, 1]
 

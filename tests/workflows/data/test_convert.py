@@ -216,11 +216,22 @@ def test_a_memory_in_any_encoding(tmp_path: Path, encoding: str, mark: bytes) ->
 
 
 @pytest.mark.parametrize(
+    ("encoding", "codec"),
+    [("utf8", "utf-8"), ("UTF8", "utf-8"), ("euc-kr", "cp949"), ("ks_c_5601-1987", "cp949"), ("latin1", "ascii")],
+)
+def test_a_memory_with_letters_of_the_wider_encoding(tmp_path: Path, encoding: str, codec: str) -> None:
+    word = "hello" if codec == "ascii" else "똠방각하"
+    content = TMX.replace("UTF-8", encoding).replace("예", word)
+    (tmp_path / "a.tmx").write_bytes(content.encode(codec, "replace"))
+    assert [pair.target for pair in read_tmx(tmp_path / "a.tmx", "en", "ko")][1] == word
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (TMX.replace("UTF-8", "x-hangul").encode(), "a.tmx: encoding x-hangul is unknown; save the file as UTF-8"),
         (TMX.replace("UTF-8", "hex").encode(), "a.tmx: encoding hex is unknown; save the file as UTF-8"),
-        (TMX.replace("UTF-8", "EUC-KR").encode(), "a.tmx:4: not EUC_KR, the encoding that the file declares; correct"),
+        (TMX.replace("UTF-8", "EUC-KR").encode(), "a.tmx:4: not CP949, the encoding that the file declares; correct"),
     ],
 )
 def test_a_memory_in_no_encoding(tmp_path: Path, content: bytes, message: str) -> None:

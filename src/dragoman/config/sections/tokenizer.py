@@ -46,16 +46,18 @@ class TokenizerConfig(Section):
 
     @model_validator(mode="after")
     def _learnable_symbols(self) -> Self:
+        before = set[str]()
         for number, symbol in enumerate(self.user_defined_symbols):
             if not symbol or "\0" in symbol:
                 what = "has a null character" if symbol else "is empty"
                 raise ValueError(f"user_defined_symbols[{number}]: {symbol!r} {what}; remove it")
-            if symbol in self.user_defined_symbols[:number]:
+            if symbol in before:
                 raise ValueError(f"user_defined_symbols[{number}]: {symbol!r} is there twice; remove one")
             if self.byte_fallback and BYTE_PIECE.fullmatch(symbol):
                 raise ValueError(
                     f"user_defined_symbols[{number}]: {symbol} is a byte; remove it, or set byte_fallback = false"
                 )
+            before.add(symbol)
         return self
 
     @model_validator(mode="after")

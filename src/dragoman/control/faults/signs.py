@@ -45,6 +45,7 @@ _WORDS = {
     "²": "squared?|제곱|평방|\\^2|m2|㎡|㎢|2",
     "³": "cubed?|cubic|세제곱|입방|\\^3|m3|㎥|3",
     "㎡": "m²|m\\^2|square met(?:er|re)s?|sq\\.? ?m|sqm|(?:제곱|평방) ?미터",
+    "㎢": "km²|km\\^2|square kilomet(?:er|re)s?|sq\\.? ?km|(?:제곱|평방) ?킬로미터",
     "㎥": "m³|m\\^3|cubic met(?:er|re)s?|(?:세제곱|입방) ?미터",
     "㎞": "kilomet(?:er|re)s?|킬로(?:미터)?",
     "㎝": "centimet(?:er|re)s?|센티(?:미터)?",
@@ -52,6 +53,11 @@ _WORDS = {
     "㎏": "kilo(?:gram(?:me)?)?s?|킬로(?:그램)?",
     "㎎": "milligram(?:me)?s?|밀리그램",
     "㎖": "millilit(?:er|re)s?|밀리(?:리터)?",
+    "ℓ": "lit(?:er|re)s?|리터",
+    "㏊": "hectares?|헥타르",
+    "㎾": "kilowatts?|킬로와트",
+    "㏄": "cubic centimet(?:er|re)s?|시시",
+    "㎍": "micrograms?|마이크로그램",
     "㈜": "co|ltd|inc|corp(?:oration)?|llc|company|주식회사",
     "^": "[:;=]-?[)d]|\\(:|²|³|squared|powers?|제곱|승",
     "×": "x|\\*|times|by|multipl\\w+|곱\\w*|배",
@@ -451,4 +457,4 @@ def _pattern(sign: str) -> re.Pattern[str]:
     choices += [re.escape(usual)] if usual != sign and not usual.isdigit() else []
     words = "|".join(choices) or "(?!)"
     digits = f"|{usual}" if usual.isdigit() else ""
-    return re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z]){digits}", re.IGNORECASE)
+    return re.compile(rf"(?<![A-Za-z](?=[A-Za-z]))(?:{words})(?![A-Za-z]){digits}", re.IGNORECASE)

@@ -44,7 +44,7 @@ _GAP = re.compile(r"((?<![ \xa0\u3000])[ \xa0\u3000]*(?:(?:\t[ \xa0\u3000]*)+|[\
 _MARK = re.compile(
     r"(?:[-*+•‣▪◦●○■□▶►※➤→–—―⁃∙·・ㆍ‧>]+(?:\s+\[[ xX✓✔]?\])?|\#{1,6}|[①-⑳❶-❿]"
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,4}|[가-하])\))"
-    r"\s+(?=\S)|[·・ㆍ‧•∙](?=[^\W\d])"
+    r"\s+(?=\S)|[·・ㆍ‧•∙](?=[^\W_]|[\"'(\[「『《〈“])"
 )
 # In other languages a number with a full stop is an ordinal: "5. März".
 _NUMBER_MARK = re.compile(r"\d{1,3}\.\s+(?=\S)")

@@ -17,7 +17,7 @@ from dragoman.text.words.language import primary_language
 
 # Elements of a segment whose text is native code, and which of them are a line break: by their type, or that text.
 _NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
-_BREAK = re.compile(r".*<(?:\w+:)?br\b.*|\s*(?:\n|\\n|\\line)\s*", re.IGNORECASE | re.DOTALL)
+_BREAK = re.compile(r".*<(?:\w+:)?br\b.*|[^\S\n]*+(?:\n|\\n|\\line)\s*+", re.IGNORECASE | re.DOTALL)
 
 
 class _TmxParser:

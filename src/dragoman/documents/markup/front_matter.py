@@ -16,7 +16,7 @@ _FLAGS = re.VERBOSE | re.MULTILINE | re.IGNORECASE
 _VALUE = re.compile(
     rf"""{_KEY}(?P<value>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'
         |[>|][-+]?[ \t]*(?:\r?\n[ \t]*)*\r?\n[ ]+[^\s][^\r\n]*(?:(?:\r?\n[ \t]*)*\r?\n[ ]+[^\s][^\r\n]*)*
-        |[^\s"'|>&*!\[{{#%@`][^\r\n]*?(?:[ \t]*\r?\n[ \t]+[^\s#][^\r\n]*)*)
+        |[^\s"'|>&*!\[{{#%@`][^\r\n \t]*+(?:[ \t]++(?!\#)[^\r\n \t]++)*+(?:[ \t]*\r?\n[ \t]+[^\s#][^\r\n]*)*)
     [ \t]*(?:(?<=[ \t])\#[^\r\n]*)?\r?$""",
     _FLAGS,
 )
@@ -67,7 +67,7 @@ def _text(value: str, is_toml: bool = False) -> str | None:
             return None
     if header := _HEADER.match(value):
         return _block(header, value)
-    text = re.sub(r"[ \t]*\r?\n[ \t]+", " ", value)
+    text = re.sub(r"(?<![ \t])[ \t]*\r?\n[ \t]+", " ", value)
     return text if _PLAIN.fullmatch(text) and not _WORD.match(text) else None
 
 

@@ -36,13 +36,14 @@ from dragoman.documents.core.spans import (
 from dragoman.documents.core.splice import Decoded, Splice, UnreadableTranslation, decode, read_again, spliced
 from dragoman.documents.markup.templates import masked, read_value, templates, write_value
 from dragoman.errors import DataError
+from dragoman.system.parsing import WIDER
 from dragoman.system.processes import check_work
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import primary_language, same_language
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 # Browsers read these names as the larger character sets of Windows.
-_WIDER = {"euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932"}
+_WIDER = {**WIDER, "iso8859-1": "cp1252", "ascii": "cp1252"}
 # Tags inside sentences; any other is the border of a unit.
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite data del dfn em font i img input ins label mark nobr output q ruby s small span "

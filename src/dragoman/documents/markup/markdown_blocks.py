@@ -260,6 +260,9 @@ _CODE = re.compile(
     r"\{(?:%-?|\{[<%])\s*(?P<name>highlight|codeblock|code|comment|mermaid|katex|math)\b"
     rf"(?!.*{_CODE_END}(?P=name)\b)"
 )
+_CODE_OF_MYST = (
+    "toctree|code|code-block|code-cell|literalinclude|math|mermaid|raw|eval-rst|include|bibliography|autosummary"
+)
 _LEFT = (
     (re.compile(r"\$\$(?!.*\$\$)"), re.compile(r"\$\$\s*(\{[^}]*\}|\([^)]*\))?\s*$")),
     (re.compile(r"\\\[(?!.*\\\])"), re.compile(r"\\\]\s*$")),
@@ -271,7 +274,8 @@ _LEFT = (
     # The definition of an abbreviation.
     (re.compile(r"\*\[[^\]\n]{1,80}\]:"), None),
     (_DEFINITION, None),
-    # Of MyST: a directive with its options, and a target. Of PyMdown: what is included.
+    # Of MyST: a directive of code, one with its options, and a target. Of PyMdown: what is included.
+    (re.compile(rf":{{3,}}\{{(?:{_CODE_OF_MYST})\}}"), re.compile(r":{3,}\s*$")),
     (re.compile(r":{3,}\{[\w:-]+\}"), _NO_OPTION),
     (re.compile(r"\([\w.:/-]+\)=\s*$"), None),
     (re.compile(r"-+8<-+\s*$"), re.compile(r"-+8<-+\s*$")),
@@ -284,10 +288,10 @@ _LEFT = (
     ),
 )
 _ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?|===!?\+?)(?=\s)[^"\n]*(?:"(?P<title>[^"\n]*)")?\s*$""")
-# Attributes of a container (`:::image source="a.png"`) are no title.
+# Attributes of a container (`:::image source="a.png"`, `:::tabs key:a`) and the name of a slot are no title.
 _CONTAINER = re.compile(
-    r":{3,}[ \t]*(?:\{(?:admonition|dropdown|card|tab-item|grid-item-card)\}|[A-Za-z][\w-]*)"
-    r"(?:\[(?P<label>[^\]=]*)\]|[ \t]+(?P<title>[^\s={\[:][^={]*?))?(?:[ \t]*\{[^{}]*\})?[ \t:]*$"
+    r":{3,}[ \t]*(?:\{(?:admonition|dropdown|card|tab-item|grid-item-card)\}|(?!slot\b)[A-Za-z][\w-]*)"
+    r"(?:\[(?P<label>[^\]=]*)\]|[ \t]+(?P<title>(?![\w-]+:\S)[^\s={\[:][^={]*?))?(?:[ \t]*\{[^{}]*\})?[ \t:]*$"
 )
 _NOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 

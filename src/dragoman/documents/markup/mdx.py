@@ -15,7 +15,7 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.splice import UnreadableTranslation, decode
 from dragoman.documents.markup import markdown
-from dragoman.documents.markup.front_matter import front_matter
+from dragoman.documents.markup.front_matter import FRONT_MATTER, front_matter
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -31,9 +31,10 @@ _NEXT = re.compile(
 )
 _QUOTED = re.compile(r""""(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\]|\\.)*+`|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _HTML = re.compile(r"[a-z][a-z0-9-]*")
-_ATTRIBUTES = re.compile(r"""(?:\s+[\w:-]+(?:\s*=\s*(?:"[^"{}\n<>]*"|'[^'{}\n<>]*'))?)*\s*""")
+_ATTRIBUTES = re.compile(r"""(?:\s+[\w:-]+(?:\s*=\s*(?:"[^"{}\n\f<>]*"|'[^'{}\n\f<>]*'))?)*\s*""")
 _CUT = "\n\n<!--mdx-cut-->"
-_MASK = re.compile(rf"{_CUT}|<!--mdx:(\d+)\s*-->|<(/?)mdx-(\d+)((?:[^<>\"]|\"[^\"]*\")*)>")
+_MASK = re.compile(rf"{_CUT}|<!--mdx:(\d+)\s*-->|<(/?)mdx-(\d+)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
+_ANY_MASK = re.compile("<!--mdx|</?mdx-")
 # Line ends inside of a tag are written so: Markdown would read `>` on a line of its own as a block.
 _LINE_ENDS = str.maketrans({"\n": "\f ", "\r": "\f\f"})
 # What a translation has of these is no syntax: as long as what is written in their place is put back.
@@ -133,7 +134,7 @@ def _masks(text: str) -> Counter[tuple[str, ...]]:
 def read(path: Path, options: DocumentOptions) -> Document:
     """The texts of an MDX file. Raises DataError with the line for an expression that does not end."""
     decoded = decode(path, path.read_bytes())
-    if re.search(r"<!--mdx|</?mdx-|[\f\ue0f0-\ue0f2]", decoded.text):
+    if _ANY_MASK.search(decoded.text) or re.search("[\f\ue0f0-\ue0f2]", decoded.text):
         raise DataError(f"{path}: has form feeds, private characters, or tags that begin with mdx; replace them")
     masked = _masked(path, decoded.text)
     inner = markdown.parse(path, decoded.mark + decoded.encode(masked.text))
@@ -155,7 +156,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     remaining, texts = iter(translations), list[InlineText | None]()
     for unit in inner.units:
         new = None if _has_mask(unit) else next(remaining)
-        texts.append(new if new is None or new.text == unit.source.text else _without_syntax(new))
+        is_copied = new is None or new.text == unit.source.text or unit.context == FRONT_MATTER
+        texts.append(new if new is None or is_copied else _without_syntax(new))
     assert next(remaining, remaining) is remaining, "one translation for each unit"
     out = BytesIO()
     inner.remarks.clear()
@@ -163,7 +165,10 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     document.remarks.extend(masked.located(remark) for remark in inner.remarks)
     written = out.getvalue()[len(decoded.mark) :].decode(decoded.encoding)
     masked.check(document.path, written)
-    file.write(decoded.mark + decoded.encode(masked.masks.restored(written)))
+    restored = masked.masks.restored(written)
+    if _ANY_MASK.search(restored):
+        raise UnreadableTranslation(f"{document.path}: its translation would lose a tag; please report it")
+    file.write(decoded.mark + decoded.encode(restored))
 
 
 def _without_syntax(inline: InlineText) -> InlineText:

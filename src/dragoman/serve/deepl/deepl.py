@@ -26,7 +26,7 @@ NO_LIMIT = 1_000_000_000_000
 MODEL_TYPES = ("quality_optimized", "latency_optimized")
 TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
 # A line break within a paragraph: a blank line ends one.
-_BREAK = re.compile(r"(?<=\S)[ \t]*(?:\r\n|[\n\r])[ \t]*(?=\S)")
+_BREAK = re.compile(r"(?<=\S)[^\S\r\n]*(?:\r\n|[\n\r])[^\S\r\n]*(?=\S)")
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 

@@ -177,6 +177,7 @@ class DocumentStore:
         """Raises Problem if this is too much for the sender, also without the documents that give way."""
         documents = [*others, *(document for document in self._documents.values() if document.facts.sender == sender)]
         documents.sort(key=lambda document: document.facts.created)
+        removed: list[StoredDocument] = []
         while detail := self._excess(sender, size, documents):
             old = next((document for document in documents if document.gives_way), None)
             if old is None:
@@ -184,6 +185,8 @@ class DocumentStore:
                 wait = max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
                 raise Problem(429, "too-many-documents", "Too many documents", f"{detail}; fetch and delete some", wait)
             documents.remove(old)
+            removed.append(old)
+        for old in removed:
             self.remove(old)
 
     def _excess(self, sender: str, size: int, documents: Sequence[StoredDocument]) -> str:

@@ -125,8 +125,8 @@ class Models:
                 raise UnknownLanguage(f"{name} language {language!r:.40} is not served{by}; there are: {known}")
         matches = [candidate for candidate in every if _is_pair(candidate[1], source, target, _fits)]
         if not matches:
-            names = ", ".join(dict.fromkeys(pair.name for _, pair in every))
-            raise UnknownLanguage(f"no model translates from {source} into {target}; there are: {names}")
+            known = ", ".join(dict.fromkeys(pair.name for _, pair in every))
+            raise UnknownLanguage(f"no model translates from {source} into {target}; there are: {known}")
         return [candidate for candidate in matches if _is_pair(candidate[1], source, target, _equal)] or matches
 
     def translator(self, model: ServedModel, pair: ServedPair) -> Translator:

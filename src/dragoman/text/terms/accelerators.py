@@ -86,9 +86,9 @@ def _is_in_word(label: str, head: str, tail: str) -> bool:
         return False
     if "_" not in label:
         return len(head) < 3 or not _SECOND_WORD.fullmatch(tail)
-    # Where a label has capitals it has them in all words: what has small words with such a name is a sentence.
+    # Where a label has capitals it has them in all words: what has small words before such a name is a sentence.
     words = label.split()
-    is_sentence = len(words) > 2 and any(len(word) > 3 and word[0].islower() for word in words)
+    is_sentence = len(words) > 2 and "_" not in words[0] and any(len(word) > 3 and word[0].islower() for word in words)
     return not is_sentence and (len(head) < 3 or not _FIELD.fullmatch(tail))
 
 

@@ -329,10 +329,14 @@ def _matches(text: str, name: str, is_learned: bool = False) -> list[Placeholder
     if not sign.search(text):
         return placeholders
     variables = _variables(text, is_learned) if name == "shell" else ""
-    for match in pattern.finditer(text):
+    at = 0
+    while match := pattern.search(text, at):
         begin, end = match.span()
+        at = max(end, begin + 1)
         if name in ("url", "path") or (name == "marker" and "%\\" in match[0]):
             end = begin + len(_without_rest(match[0]))
+            if end > begin and text[end : end + 1] in ("[", "]"):
+                at = end  # another address may follow: `[https://a.org](https://b.org)`
         is_other = match[0][-1:].isdigit() and len(match[0]) == 2 and match[0][-1] not in variables
         if name == "identifier":
             end -= len(match[0]) - len(_name_in(match[0]))
@@ -434,6 +438,7 @@ def _name_in(run: str) -> str:
 
 def _without_rest(address: str) -> str:
     """An address without the punctuation and the Korean particles after it, and without a bracket it does not open."""
+    address = address.partition("[/")[0]
     opened, closing_bracket, _ = address.partition("]")
     if closing_bracket and "[" not in opened:  # `[url=https://a.org]here[/url]`
         address = opened

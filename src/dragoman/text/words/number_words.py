@@ -38,7 +38,10 @@ _LETTERS_OF_PRICES, _PRICE = frozenset("BT"), re.compile(r"[$€£¥₩]\s?\d[\d
 # A power that is often another word, where the other text has one of these: 5만 is "5 only", 2조 is "group 2".
 _ONLY = re.compile(r"\b(?:only|just|alone|merely|solely|simply|no more than)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:art(?:icle)?|group|team|section|clause|pair|shift)s?\b", re.IGNORECASE)
-_KILO = re.compile(r"킬로|kilo|\bkm\b|켈빈|kelvin|캐럿|carat|karat|해상도|화질|resolution", re.IGNORECASE)
+_KILO = re.compile(
+    r"킬로|kilo|(?<![a-z])k(?:m|b|bps|g|hz|w)(?![a-z])|\(k\)|\d\s?금|켈빈|kelvin|캐럿|carat|karat|해상도|화질|resolution",
+    re.IGNORECASE,
+)
 AMBIGUOUS = {"만": _ONLY, "조": _ARTICLE, "k": _KILO, "m": re.compile("")}
 
 _UNITS = _table(
@@ -78,8 +81,11 @@ _HALVES = re.compile(
     re.IGNORECASE,
 )
 # What says a number next to another word: a quarter of an hour, the first of wars, kings and parts.
-_QUARTER_OF_HOUR = re.compile(r"\bquarter\s(?:past|after|to|till|before)\b", re.IGNORECASE)
-_ROMAN_ONE = re.compile(r"\b[A-Z][a-z]+ I\b(?!['’])")
+_QUARTER_OF_HOUR = re.compile(r"\bquarter\s(?:past|after|to|till|before|of\san\shour)\b", re.IGNORECASE)
+_ROMAN_ONE = re.compile(
+    r"\b(?:War|Part|Chapter|Act|Book|Volume|Phase|Type|Section|Class|Level|Stage|Grade)\sI\b(?!['’])"
+    r"|(?<=[a-z,]\s)[A-Z][a-z]+\sI\b(?!['’])"
+)
 # Who is from 13 to 19 is a teenager, `10대` or `십대`, and no number.
 TEENS = re.compile(r"\bteens?\b|\bteenage(?:d|rs?)?\b", re.IGNORECASE)
 TEENS_IN_DIGITS, TEENS_IN_WORDS = re.compile(r"(?<!\d)10\s?대(?!\d)"), re.compile(r"(?<![가-힣])십\s?대")

@@ -33,7 +33,11 @@ const QUOTATIVE = /^(이?라(고|며|면서|는)|하(고|며|면서|는|던|더�
 const DATE_BEGINS = /(?:(?<!\d)\d{4}|['’]\d\d|[~∼〜–-]\s?\d{1,2})\. $/;
 const DATE_CONTINUES = /^\d{1,2}\./;
 // The end of a Korean sentence that no space follows; `초.중.고`, `수요.공급` and `캐나다.미국` are lists.
-const UNSPACED_END = /[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\.|[!?])$/;
+const UNSPACED_END =
+  /[가-힣](?:(?:(?<![나바])다|(?<![수필중주소동민개토월화목금일])요|죠|까|시오)\.|(?:다|요|죠|까|오|지|네|나|자|라|어|아|해|래)[!?])$/;
+// What follows a quotation or a title without a space, and belongs to it.
+const ATTACHED =
+  /^(?:이?라(?:[고며면는]|던)|이?란\s|하(?:고|며|면서|는|던)\s|냐[고는]|했|(?:[을를은는의]|에|에서|으?로|[와과]|도)\s)/;
 const BEGINS_WITH_HANGUL = /^[가-힣]/;
 // The characters before an end that tell whether it is one.
 const NEAR = 32;
@@ -144,7 +148,7 @@ function continues(before, after) {
 }
 
 function isUnspaced(before, after) {
-  return BEGINS_WITH_HANGUL.test(after) && UNSPACED_END.test(before);
+  return BEGINS_WITH_HANGUL.test(after) && UNSPACED_END.test(before) && !ATTACHED.test(after);
 }
 
 function isDate(before, after) {

@@ -95,14 +95,16 @@ def edited_keys(system: System, skipped: Sequence[str] = ()) -> list[str]:
     """The keys that a finished run had other values of than its configuration has now.
 
     Those that follow from others, as `d_k` from `d_model`, are not named next to those that the user set. What a
-    resumed run may change counts as the same, and so do `skipped`, what a base model or a teacher brought, and the
-    numbers that `auto` became.
+    resumed run may change counts as the same, but for `[decode]`, and so do `skipped`, what a base model or a teacher
+    brought, and the numbers that `auto` became.
     """
     if not system.is_finished:
         return []
     before, distilled = read_run_config(system.folder), (system.folder / DISTILLED_NOTE).exists()
     now = with_choices_of(system.config, before, system.user_keys)
-    free = ("project.name", *MAY_CHANGE, *skipped, *(["data.train", "tokenizer"] if distilled else []))
+    may_change = [key for key in MAY_CHANGE if key != "decode."]  # which decides the scores
+    brought = ["data.train", "data.protect", "tokenizer"] if distilled else []
+    free = ("project.name", *may_change, *skipped, *brought)
     changed = [key for key in differences(portable(before), portable(now)) if not key.startswith(free)]
     explicit = [key for key in changed if any(f"{key}.".startswith(f"{name}.") for name in system.user_keys)]
     return explicit if explicit or system.config.train.start_from else changed

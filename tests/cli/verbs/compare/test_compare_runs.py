@@ -107,6 +107,10 @@ def test_a_finished_run_is_compared_as_it_was_trained_whatever_its_configuration
     another = "other: compared as it was trained, with another model.d_model and train.seed than its configuration has"
     assert another in result.err
 
+    config.write_text(text.replace("[decode]\n", "[decode]\nlength_penalty = 0.3\n"), encoding="utf-8")
+    result = dragoman("compare", run, config, "-o", tmp_path / "page.html")
+    assert "another model.d_model and decode.length_penalty than its configuration has" in result.err
+
 
 @pytest.mark.slow
 def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_is_not(
