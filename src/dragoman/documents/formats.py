@@ -55,7 +55,7 @@ KINDS = (
     Kind("Apple strings", (".strings",), "catalogues.apple_strings", "bytes", keyed=True),
     Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True,
          by_language=True),
-    Kind("XLIFF", (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"), "exchange.xliff", "bytes"),
+    Kind("XLIFF", (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"), "exchange.xliff", "bytes", by_language=True),
     Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "catalogues.android", "bytes", keyed=True,
          checked=True),
     Kind("Apple .stringsdict", (".stringsdict",), "catalogues.stringsdict", "bytes", keyed=True, checked=True),

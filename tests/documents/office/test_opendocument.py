@@ -1,6 +1,7 @@
 """OpenDocument spreadsheets and presentations: texts change; numbers, dates, formulas and names of sheets stay."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,16 @@ def test_a_value_that_is_the_text_of_its_cell(tmp_path: Path, cell: str, expecte
     assert texts(workbook) == expected
     assert f'office:string-value="{value}"' in part(written(workbook, longer), "content.xml")
     check_laws(workbook.path, tmp_path)
+
+
+def test_a_cell_of_many_paragraphs_is_looked_at_once(tmp_path: Path) -> None:
+    lines = [f"Line of words {number}" for number in range(800)]
+    started = time.process_time()
+    workbook = sheet(tmp_path, valued("&#10;".join(lines), *lines))
+    assert texts(workbook) == lines
+    content = part(written(workbook, longer), "content.xml")
+    assert time.process_time() - started < 4  # once for each paragraph it took 25 s
+    assert f'office:string-value="{"&#10;".join(f"[{line}]" for line in lines)}"' in content
 
 
 CALC = 'xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"'

@@ -1,11 +1,24 @@
 """Tokens ↔ text with codes: nothing but words is in the text, everything else comes back in its order."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.packages import inline, shown
-from dragoman.documents.office.paragraphs import Alone, Break, Close, Copied, Open, Token, Words, analyse, translated
+from dragoman.documents.office.paragraphs import (
+    Alone,
+    Break,
+    Close,
+    Copied,
+    Open,
+    Token,
+    Words,
+    analyse,
+    translated,
+    with_ranges,
+)
 from nesting import is_nested
 
 
@@ -111,6 +124,27 @@ def test_ranges(tokens: list[Token], source: str, target: str, result: str) -> N
     assert paragraph is not None
     assert shown(paragraph.source) == source
     assert drawn(translated(paragraph, inline(target))) == result
+
+
+MANY = [mark(str(number), str(number)) for number in range(6000)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "count"),
+    [
+        (MANY, 6000),
+        ([*MANY, Words("x"), *reversed(MANY)], 12001),
+        ([*MANY, BREAK, *reversed(MANY)], 12001),
+        ([*MANY, *reversed(MANY)], 1),
+    ],
+    ids=["unclosed", "text", "break", "empty"],
+)
+def test_many_ranges_in_each_other_take_little_time(tokens: list[Token], count: int) -> None:
+    started = time.process_time()
+    ranges = with_ranges(tokens)
+    assert time.process_time() - started < 1.2  # a look at all open ranges for each mark took 2 s and more
+    assert len(ranges) == count
+    assert [element for token in ranges for element in token.elements] == elements(tokens)
 
 
 def test_what_a_translation_has_lost_is_not_lost() -> None:

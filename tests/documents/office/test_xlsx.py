@@ -88,6 +88,8 @@ def test_headers_keep_their_codes(tmp_path: Path) -> None:
         tmp_path, "", f"<headerFooter><oddHeader>{text.replace('&amp;amp;', '&amp;')}</oddHeader></headerFooter>"
     )
     assert [shown(unit.source) for unit in document.units] == ["Report", "5 & more", "Page {1}&P{/1} of {2}&N{/2}"]
+    sections = [f"Data, oddHeader, {name}" for name in ("left", "centre", "right")]
+    assert [unit.location for unit in document.units] == sections
     new = {"Report": "3 보고", "5 & more": "5 & 더", "Page {1}&P{/1} of {2}&N{/2}": "{2}&N{/2}쪽 중 {1}&P{/1}쪽"}
     written = re.findall("<oddHeader>(.*)</oddHeader>", part(put(document, new), SHEET))[0].replace("&amp;", "&")
     assert written == '&L&"Arial,Bold"&12 3 보고&C5 && 더&R&N쪽 중 &P쪽'

@@ -98,6 +98,11 @@ def test_a_column_is_named_by_any_name_of_a_language(header: str, pair: tuple[st
         ("id,text\n17,Open it\nA-18,Save it\n", ("en", "id"), "id,text\n17,OPEN IT\nA-18,SAVE IT\n"),
         ("id,text\n17,Open it\nA-18,Save it\n", ("id", "en"), "id,text\n17,OPEN IT\nA-18,SAVE IT\n"),
         ("no,text\nmenu.a,Open the file\n", ("no", "en"), "no,text\nmenu.a,OPEN THE FILE\n"),
+        (
+            "id,text\nwelcome,Welcome to us\nbye,Good bye\n",
+            ("en", "id"),
+            "id,text\nwelcome,WELCOME TO US\nbye,GOOD BYE\n",
+        ),
     ],
 )
 def test_without_a_column_for_the_source_texts_are_translated_in_place(
@@ -108,6 +113,33 @@ def test_without_a_column_for_the_source_texts_are_translated_in_place(
     assert all(unit.existing is None for unit in units)
     assert translated(path, [unit.source.text.upper() for unit in units], DocumentOptions(*pair)) == translation
     assert document.again is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "translations", "written_table"),
+    [
+        ("Message,target\nSave file,\nOpen it,\n", ("en", "ko"), ["저장", "열기"],
+         "Message,target\nSave file,저장\nOpen it,열기\n"),
+        ("글,en\n확인합니다,\n", ("ko", "en"), ["OK"], "글,en\n확인합니다,OK\n"),
+        ("글,en\n확인합니다,ok\n", ("ko", "en"), ["OK"], "글,en\n확인합니다,OK\n"),
+        ("text,id\nSave it,\nSave all,Simpan semua\n", ("en", "id"), ["simpan", None],
+         "text,id\nSave it,simpan\nSave all,Simpan semua\n"),
+    ],
+)  # fmt: skip
+def test_a_column_for_the_target_alone_gets_the_translations_and_is_read_again(
+    text: str, pair: tuple[str, str], translations: list[str | None], written_table: str, tmp_path: Path
+) -> None:
+    path, request = saved(tmp_path, text), DocumentOptions(*pair)
+    document, units = opened(path, request)
+    assert translated(path, translations, request) == written_table
+    assert document.again is not None
+    path.write_text(written_table, encoding="utf-8")
+    again = opened(path, document.again)[1]
+    assert [unit.source for unit in again] == [unit.source for unit in units]
+    texts = [
+        text or unit.existing.text for text, unit in zip(translations, units, strict=True) if text or unit.existing
+    ]
+    assert [unit.existing.text for unit in again if unit.existing] == texts
 
 
 def test_a_record_that_ends_early_gets_the_cell_of_its_translation(tmp_path: Path) -> None:

@@ -60,6 +60,61 @@ def test_a_text_without_words_keeps_the_translation_that_it_has(
     assert result.files[0].units_replaced == 0
 
 
+XLIFF = """<xliff version="1.2"><file source-language="ko" target-language="en"><body><trans-unit id="1">
+<source>열기. Windows <g id="1">11</g> Pro</source><seg-source><mrk mtype="seg" mid="1">열기.</mrk> <mrk mtype="seg"
+mid="2">Windows <g id="1">11</g> Pro</mrk></seg-source><target><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"
+>{}</mrk></target></trans-unit></body></file></xliff>"""
+
+
+@pytest.mark.parametrize("target", ["Windows 11 Pro", 'Windows <g id="1">11</g><x id="2"/> Pro'])
+def test_a_segment_keeps_a_translation_with_other_codes(target: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(XLIFF.format(target), encoding="utf-8")
+    translated(tmp_path / "a.xlf", Capitals(pair=LanguagePair("ko", "en")))
+    written = (tmp_path / "out/a.xlf").read_text(encoding="utf-8")
+    assert f'<mrk mtype="seg" mid="1">열기.</mrk> <mrk mtype="seg"\nmid="2">{target}</mrk></target>' in written
+
+
+OTHER_PO = """msgid ""
+msgstr ""
+"Language: {}\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+
+msgid "Save it"
+msgstr "Enregistrer"
+
+msgid "Open"
+msgstr "{}"
+"""
+OTHER_XLIFF = """<xliff version="1.2"><file source-language="en" target-language="{}"><body>
+<trans-unit id="1"><source>{}</source><target>Oui</target></trans-unit>
+<trans-unit id="2"><source>Save file</source>{}</trans-unit></body></file></xliff>"""
+NEW = '<target state="translated">SAVE FILE</target>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.po", OTHER_PO.format("fr", ""), OTHER_PO.format("ko", "OPEN")),
+        ("a.xlf", OTHER_XLIFF.format("fr", "Yes please", ""), OTHER_XLIFF.format("ko", "Yes please", NEW)),
+    ],
+)
+def test_an_update_keeps_what_a_file_of_another_language_has(
+    name: str, content: str, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    run_documents(DocumentTask((tmp_path / name,), tmp_path / "out", update=True), chosen(Capitals(pair=EN_KO)))
+    assert (tmp_path / "out" / name).read_text(encoding="utf-8") == expected
+
+
+def test_targets_in_another_language_are_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(OTHER_XLIFF.format("fr", "Y", ""), encoding="utf-8")
+    result = translated(tmp_path / "a.xlf", Capitals(pair=EN_KO))
+    expected = OTHER_XLIFF.format("ko", "Y", NEW).replace("Oui", "Y")
+    assert (tmp_path / "out/a.xlf").read_text(encoding="utf-8") == expected
+    assert result.files[0].units_replaced == 0
+
+
 class Wordless(Capitals):
     """Of a translation it leaves what is copied."""
 

@@ -77,7 +77,8 @@ def read(path: Path, options: DocumentOptions) -> Document:
     slots = [slot for message, entry in current for slot in _slots(message, entry, header.plurals, options.update)]
     notices = (*header.notices, *_duplicates(current))
     units = [_unit(slot) for slot in slots]
-    if declares_other(header.values.get("Language", ""), options.target):  # whose translations say nothing about ours
+    # Translations into another language say nothing about ours.
+    if not options.any_language and declares_other(header.values.get("Language", ""), options.target):
         units = [replace(unit, existing=None) for unit in units]
     return Document(path, units, _PoFile(decoded, header, layout(listed, decoded.text), slots), notices)
 

@@ -36,6 +36,10 @@ class DocumentOptions:
     """How the name of the translation ends, for a format that is written as others: ".docx" or ".md" for a PDF."""
     similar: Callable[[str], Sequence[MemoryMatch]] = lambda text: ()
     """Translations of similar texts, which PO and XLIFF name next to a translation."""
+    target_column: int | None = None
+    """Of a table: the number from 1 of the column for the translations of `columns`; None: in place of the texts."""
+    any_language: bool = False
+    """Read the translations that a PO or XLIFF file has even if it says that they are in another language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,8 @@ def read(path: Path, options: DocumentOptions) -> Document:
         if not (options.update and _is_complete(decoded.text, version, entry)):
             skeleton.entries.append(entry)
             of_entry = _units(decoded.text, entry, scope)
-            is_other = _is_of_other_languages(skeleton, entry, options)  # whose targets say nothing about ours
+            # Targets of another language say nothing about ours.
+            is_other = not options.any_language and _is_of_other_languages(skeleton, entry, options)
             units += (replace(unit, existing=None) for unit in of_entry) if is_other else of_entry
     return Document(path, units, skeleton, tuple(notices))
 
@@ -183,7 +184,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     for entry in skeleton.entries:
         segments = [[next(remaining) for _ in part.pieces] for part in entry.parts]
         if any(text is not None and text != unit.existing for part in segments for unit, text in part):
-            texts = [[text for _, text in part] for part in segments]
+            texts = [_new_texts(part) for part in segments]
             sources = (piece.inline.text for part in entry.parts for piece in part.pieces)
             matches = [match for source in sources for match in options.similar(source)]
             changes += _entry_splices(decoded, version, entry, texts, options, matches)
@@ -201,6 +202,16 @@ def write(document: Document, translations: Translations, options: DocumentOptio
         changes += _language_splices(decoded, skeleton.root, version, options.target)
     changes += [_candidates(decoded, *unit_matches, skeleton.root.space) for unit_matches in similar.values()]
     file.write(spliced(decoded, changes))
+
+
+def _new_texts(part: list[tuple[Unit, InlineText | None]]) -> list[InlineText | None]:
+    """The translations of a part. None where nothing is new, or where a kept target has other codes than its source."""
+    if all(text is None or text == unit.existing for unit, text in part):
+        return [None] * len(part)
+    return [
+        None if text and text == unit.existing and text.counted_codes != unit.source.counted_codes else text
+        for unit, text in part
+    ]
 
 
 def _entry_splices(

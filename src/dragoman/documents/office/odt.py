@@ -90,7 +90,7 @@ def _is_any(paragraph: Any) -> bool:
 
 def _body(where: str, texts: Callable[[Any], Callable[[Any], bool]]) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
-        looks, is_text = looks_of(root), texts(root)
+        looks, is_text, values = looks_of(root), texts(root), CellValues()
         for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", *_ALTERNATIVES, *_DECLARED), 1):
             location = f"{where}paragraph {number}"
             if context := _ALTERNATIVES.get(element.tag):
@@ -99,7 +99,7 @@ def _body(where: str, texts: Callable[[Any], Callable[[Any], bool]]) -> Callable
             elif element.tag in _DECLARED:
                 yield from text_slot(element, location)
             elif is_text(element) and not _is_kept(element):
-                yield from slot(tokens_of(element, looks), location, partial(_write, element))
+                yield from slot(tokens_of(element, looks), location, partial(_write, element, values))
 
     return slots
 
@@ -119,11 +119,12 @@ def _chart(where: str) -> Callable[[Any], Iterator[Slot]]:
     """Titles and labels of a chart; its numbers, and the names of the cells that it is of, stay."""
 
     def slots(root: Any) -> Iterator[Slot]:
-        looks = looks_of(root)
+        looks, values = looks_of(root), CellValues()
         for number, element in enumerate(root.iter(f"{TEXT}p"), 1):
             cell = cell_of(element)
             if cell is None or cell.get(f"{OFFICE}value-type", "string") == "string":
-                yield from slot(tokens_of(element, looks), f"{where}, paragraph {number}", partial(_write, element))
+                write = partial(_write, element, values)
+                yield from slot(tokens_of(element, looks), f"{where}, paragraph {number}", write)
 
     return slots
 
@@ -136,15 +137,29 @@ def cell_of(paragraph: Any) -> Any:
     return None
 
 
-def has_shown_value(cell: Any) -> bool:
-    """Whether the value of a cell is the text that it shows."""
+class CellValues:
+    """Of the cells of a part, the values that are the text that the cell shows. Each cell is looked at once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Any, dict[Any, str] | None] = {}
+
+    def lines(self, cell: Any) -> dict[Any, str] | None:
+        """What the paragraphs of a cell show, if this is its value, otherwise None."""
+        if cell not in self._lines:
+            self._lines[cell] = _shown_lines(cell)
+        return self._lines[cell]
+
+
+def _shown_lines(cell: Any) -> dict[Any, str] | None:
     value = cell.get(f"{OFFICE}string-value")
-    return value is not None and value.split() == _shown_text(cell).split()
+    if value is None:
+        return None
+    lines = {paragraph: _shown_text(paragraph) for paragraph in cell.iterchildren(f"{TEXT}p")}
+    return lines if value.split() == " ".join(lines.values()).split() else None
 
 
-def _shown_text(cell: Any) -> str:
-    paragraphs = (tokens_of(paragraph, {}) for paragraph in cell.iterchildren(f"{TEXT}p"))
-    return "\n".join("".join(map(_shown, tokens)) for tokens in paragraphs)
+def _shown_text(paragraph: Any) -> str:
+    return "".join(map(_shown, tokens_of(paragraph, {})))
 
 
 def _shown(token: Token) -> str:
@@ -153,13 +168,14 @@ def _shown(token: Token) -> str:
     return token.text if isinstance(token, Words | Copied) else ""
 
 
-def _write(paragraph: Any, tokens: list[Token]) -> None:
+def _write(paragraph: Any, values: CellValues, tokens: list[Token]) -> None:
     """Write a paragraph, and the value of its cell if that is its text."""
     cell = cell_of(paragraph)
-    is_value = cell is not None and has_shown_value(cell)
+    lines = None if cell is None else values.lines(cell)
     write_paragraph(paragraph, tokens)
-    if is_value:
-        cell.set(f"{OFFICE}string-value", _shown_text(cell))
+    if lines is not None and paragraph in lines:
+        lines[paragraph] = _shown_text(paragraph)
+        cell.set(f"{OFFICE}string-value", "\n".join(lines.values()))
 
 
 def _is_kept(paragraph: Any) -> bool:

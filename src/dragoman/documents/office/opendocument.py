@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.odt import OFFICE, STYLE, cell_of, content_of, has_shown_value
+from dragoman.documents.office.odt import OFFICE, STYLE, CellValues, cell_of, content_of
 from dragoman.documents.office.package import Content, Package, Part, read_parts, write_parts
 from dragoman.documents.office.xlsx_values import ComparedValues, compared_in, literals
 
@@ -48,7 +48,7 @@ def _spreadsheet(name: str, package: Package) -> tuple[list[Part], list[str]]:
 
 
 def _texts(root: Any) -> Callable[[Any], bool]:
-    return partial(_is_text, _compared(root))
+    return partial(_is_text, _compared(root), CellValues())
 
 
 def _compared(root: Any) -> ComparedValues:
@@ -69,12 +69,12 @@ def _attributes(root: Any, *places: tuple[str, str]) -> Iterator[str]:
         yield from (element.get(attribute, "") for element in root.iter(tag))
 
 
-def _is_text(compared: ComparedValues, paragraph: Any) -> bool:
+def _is_text(compared: ComparedValues, values: CellValues, paragraph: Any) -> bool:
     """Whether a paragraph is what people read: in no cell, in a comment, or in a cell whose value is its text."""
     cell = cell_of(paragraph)
     if cell is None:
         return True
-    is_text = cell.get(f"{OFFICE}string-value") is None or has_shown_value(cell)
+    is_text = cell.get(f"{OFFICE}string-value") is None or values.lines(cell) is not None
     return (
         is_text
         and cell.get(f"{OFFICE}value-type", "string") == "string"

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from dragoman.documents.core.document import Unit
@@ -340,38 +341,39 @@ def with_ranges(tokens: Sequence[Token]) -> list[Token]:
     Ranges that overlap, or that begin and end in different wrappers, keep their marks. Marks that enclose nothing are
     one token.
     """
-    out = list[Token | None](tokens)
-    opened = list[tuple[Hashable, int]]()  # ranges, and wrappers as (None, index)
-    for index, token in enumerate(tokens):
+    out, seen = list[Token](), 0
+    # Of the paragraph and of each open wrapper: its open ranges, where they begin, and how many texts are before them.
+    opened = [dict[Hashable, tuple[int, int]]()]
+    for token in tokens:
+        out.append(token)
         if isinstance(token, Open):
-            opened.append((None, index))
+            opened.append({})
         elif isinstance(token, Close):
-            while opened.pop()[0] is not None:
-                pass
+            opened.pop()
+        elif isinstance(token, Copied) or (isinstance(token, Words) and token.text.strip()):
+            seen += 1
         elif isinstance(token, Alone) and token.range is not None:
-            wrapper = max((at for at, (mark, _) in enumerate(opened) if mark is None), default=-1)
-            inside = [mark for mark, _ in opened[wrapper + 1 :]]
-            if token.range not in inside:
-                opened.append((token.range, index))
+            ranges = opened[-1]
+            if token.range not in ranges:
+                ranges[token.range] = len(out) - 1, seen
                 continue
-            first = wrapper + 1 + inside.index(token.range)
-            out[opened[first][1] : index + 1] = _range(out[opened[first][1] : index + 1])
-            del opened[first:]
-    return [token for token in out if token is not None]
+            first, before = ranges[token.range]
+            while ranges.popitem()[0] != token.range:
+                pass
+            _close_range(out, first, has_text=seen > before)
+    return out
 
 
-def _range(tokens: list[Token | None]) -> list[Token | None]:
-    """What is between two marks as a span, as one token if there is nothing; in as many places."""
-    begin, *inner, end = tokens
+def _close_range(out: list[Token], first: int, *, has_text: bool) -> None:
+    """Make what is between the mark at `first` and the last token a span, or one token if there is nothing."""
+    begin, end, last = out[first], out[-1], len(out) - 1
     assert isinstance(begin, Alone)
     assert isinstance(end, Alone)
-    seen = (isinstance(token, Copied) or (isinstance(token, Words) and token.text.strip()) for token in inner)
-    if any(seen):
-        return [Open(begin.elements, label=begin.label), *inner, Close(end.elements)]
-    if all(token is None or (isinstance(token, Alone) and token.range is None) for token in inner):
-        elements = (element for token in tokens if token is not None for element in token.elements)
-        return [Alone(tuple(elements), begin.label), *[None] * (len(tokens) - 1)]
-    return tokens
+    inner = (out[place] for place in range(first + 1, last))
+    if has_text:
+        out[first], out[last] = Open(begin.elements, label=begin.label), Close(end.elements)
+    elif all(isinstance(token, Alone) and token.range is None for token in inner):
+        out[first:] = [Alone(tuple(chain.from_iterable(token.elements for token in out[first:])), begin.label)]
 
 
 def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:

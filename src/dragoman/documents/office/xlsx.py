@@ -195,6 +195,7 @@ def _notices(package: Package, book: Workbook) -> Iterator[str]:
 
 # Sections of a header; fields that show a number or a name; formatting: font, colour, size, style.
 _SECTION = re.compile(r'&&|&"[^"]*"|(&[LCR])')
+_SECTIONS = {"&L": "left", "&C": "centre", "&R": "right"}
 _CODES = re.compile(r'(&[PNDTGFAZ](?:[+-]\d+)?)|(&"[^"]*"|&K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|&\d+|&[BIUSEXYOH])|(&&)')
 
 
@@ -210,8 +211,11 @@ def header_slots(element: Any, location: str) -> Iterator[Slot]:
         pieces[index] = _header(tokens)
         element.text = "".join(pieces)
 
-    numbered = ((index, list(_header_tokens(pieces[index]))) for index in range(0, len(pieces), 2))
-    slots = [text for index, tokens in numbered for text in slot(tokens, location, partial(write, index))]
+    slots = list[Slot]()
+    for index in range(0, len(pieces), 2):
+        # What is before the first code is in the centre.
+        section = _SECTIONS[pieces[index - 1]] if index else "centre"
+        slots += slot(list(_header_tokens(pieces[index])), f"{location}, {section}", partial(write, index))
     for text in slots:
         more = max(_LONGEST_HEADER - len(element.text), 0) // len(slots)
         yield replace(text, max_length=len(text.source.text) + more)

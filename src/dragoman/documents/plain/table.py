@@ -3,7 +3,8 @@
 - The first line is a header unless it reads like data, and is kept.
 - A header that names the source's language (`en`, `en_US`, `English`, or `source`) chooses that column; where it names
   the target's language (or `target`) too, translations are written there and the source stays. So it is with a header
-  that names the target's language alone, next to one column of text. A column `id` of numbers is no Indonesian.
+  that names the target's language alone, next to one column of text; of `target` alone if the column is empty. A column
+  `id` of numbers or keys is no Indonesian.
 - Otherwise, without a choice, the columns that have text are translated in place. A column of codes (`menu.title`,
   `42`) is kept, and named.
 - A cell that begins with `=`, `+`, `-` or `@` is a formula for a spreadsheet: it is kept. A translation that begins so
@@ -43,6 +44,8 @@ _LANGUAGES = {
     "sv": ("swedish", "svenska"), "th": ("thai", "ไทย"), "tr": ("turkish", "türkçe"), "uk": ("ukrainian", "українська"),
     "vi": ("vietnamese", "tiếng việt"), "zh": ("chinese", "中文", "중국어"),
 }  # fmt: skip
+# Tags that are headers of keys and numbers too.
+_NO_LANGUAGES = ("id", "no")
 # A cell of a header is a short name, not a sentence and not a number.
 _NAME = re.compile(r"(?!.*[.!?。？！]$)(?![\d.,+-]+$).{0,40}", re.DOTALL)
 
@@ -85,8 +88,10 @@ def read(path: Path, options: DocumentOptions) -> Document:
         lines = ", ".join(formulas[:10]) + (", …" if len(formulas) > 10 else "")
         notices.append(f"cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line {lines}")
     document = document_of(path, Values(decoded, values, _encoder(decoded, delimiter, missing)), notices)
-    guessed = not options.columns and all(value.target is None for value in values)
-    return replace(document, again=replace(options, columns=tuple(map(str, sorted(chosen))))) if guessed else document
+    if options.columns:
+        return document
+    again = replace(options, columns=tuple(map(str, sorted(chosen))), target_column=target)
+    return replace(document, again=again)
 
 
 write = write_values
@@ -178,7 +183,7 @@ def _columns(
             raise ConfigError(f"{path}: no column {wanted!r}; it has {known}")
         chosen.add(column)
     if chosen:
-        return chosen, None, []
+        return chosen, options.target_column, []
     filled = {cell.column for cell in cells if cell.text.strip()}
     wordy = {cell.column for cell in cells if cell.text.strip() and not _KEY.fullmatch(cell.text.strip())}
     titles = {column: name for column, name in names.items() if column in wordy or column not in filled}
@@ -186,8 +191,11 @@ def _columns(
     if source is not None:
         return {source}, None if target == source else target, []
     chosen = {cell.column for cell in cells if cell.text.strip() and not _CODE.fullmatch(cell.text.strip())}
-    if target is not None and names[target].lower() != "target" and len(chosen - {target}) == 1:
-        return chosen - {target}, target, []
+    if target is not None and len(chosen - {target}) == 1:
+        # What has text may be the target of something else, what is named `id` or `no` a column of keys.
+        title = names[target].lower()
+        if target not in filled or (title != "target" and (target in chosen or title not in _NO_LANGUAGES)):
+            return chosen - {target}, target, []
     left = ", ".join(names.get(column) or str(column) for column in sorted(present - chosen))
     return chosen, None, [f"columns that have no text, as it seems, are left unchanged: {left}"] if left else []
 

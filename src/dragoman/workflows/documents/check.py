@@ -28,7 +28,8 @@ def check_written(
     path: Path, kind: Kind, request: DocumentOptions, document: Document, translations: Iterable[InlineText | None]
 ) -> None:
     """Raise DataError if the document at `path` does not have these translations of the units of `document`."""
-    everything = replace(document.again or request, update=False)
+    # With `update`, what the document has is kept as if it were in the target language, whatever language it names.
+    everything = replace(document.again or request, update=False, any_language=request.update)
     try:
         written = read_document(path, kind, everything).units
         whole = read_document(document.path, kind, everything).units if request.update else document.units
