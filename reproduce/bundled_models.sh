@@ -19,7 +19,8 @@
 # no such run, for NEWEST steps (3,000) on the same text in which the everyday sentences that were written last, and what
 # the two models choose of their translations, are frequent, into runs/bundled-PAIR-newest. `everyday` trains that, or the
 # bundled one, for LONG steps (6,000) at a high learning rate on the text alone, without translations by models, everyday
-# sentences eight and four times an epoch, into runs/bundled-PAIR-everyday.
+# sentences eight and four times an epoch or as OFTEN says ("2 4 libreoffice_help=0.8": twice, the newest four times, and
+# the weight of a domain), into runs/bundled-PAIR-everyday.
 # DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/, koen_more/ and korean_news/. `both` comes first:
 # what it learns of both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine
 # Translation by Bidirectional Training"). Its steps are JOINT (60,000), those of a direction STEPS (2,000). Runs are in
@@ -65,7 +66,8 @@ else
             corpora+=(6)
             keys+=("train.max_steps=${MORE:-4000}" "train.learning_rate=3e-4" "train.validate_every=1000")
         elif [ "$more" = -everyday ]; then
-            corpora+=(4 8)
+            # shellcheck disable=SC2206  # words
+            corpora+=(${OFTEN:-4 8})
             keys+=("train.max_steps=${LONG:-6000}" "train.learning_rate=1.2e-3" "train.warmup=300" "train.batch_tokens=4096"
                 "train.validate_every=1500" "model.dropout=0.05")
         else

@@ -1,7 +1,7 @@
 """The text of the bundled models: what each model learns from, and what it is measured on.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
-    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT [NEWEST]]
+    python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both [WEIGHT [NEWEST]] [DOMAIN=WEIGHT ...]
 
 `write` writes, into folder TEXT, the domains of `koen_open`, `koen_general` and `koen_more` whose licence lets a model
 be passed on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the
@@ -12,8 +12,8 @@ contains some of them as golden sentences, and of the corpora only this domain m
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
 `corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
-WEIGHT times for `everyday/` if it is there, NEWEST times for the parts of it that were written last.
-Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
+WEIGHT times for `everyday/` if it is there, NEWEST times for the parts of it that were written last, WEIGHT times for
+a DOMAIN. Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
 often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
 
@@ -277,11 +277,13 @@ def write(data: Path, out: Path) -> None:
         print(f"{len(rows):7,} {domain}, {left_out[domain]:,} left out")
 
 
-def corpora(folder: Path, pair: str, everyday: float = OWN, newest: float | None = None) -> str:
-    """The value of `data.train` for en-ko, ko-en, or both directions as one."""
+def corpora(
+    folder: Path, pair: str, everyday: float = OWN, newest: float | None = None, others: dict[str, float] | None = None
+) -> str:
+    """The value of `data.train` for en-ko, ko-en, or both directions as one; `others` are weights of other domains."""
     directions = ("en-ko", "ko-en") if pair == "both" else (pair,)
-    own_weights = {EVERYDAY: everyday, NEWEST: everyday if newest is None else newest}
-    return f"[{', '.join(entries(folder, direction, own_weights) for direction in directions)}]"
+    weights = {EVERYDAY: everyday, NEWEST: everyday if newest is None else newest} | (others or {})
+    return f"[{', '.join(entries(folder, direction, weights) for direction in directions)}]"
 
 
 def entries(folder: Path, pair: str, own_weights: dict[str, float]) -> str:
@@ -299,7 +301,9 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["write", out]:
             write(Path(os.environ["DRAGOMAN_DATA"]), Path(out))
-        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, *weights] if len(weights) <= 2:
-            print(corpora(Path(folder), pair, *map(float, weights)))
+        case ["corpora", folder, "en-ko" | "ko-en" | "both" as pair, *weights]:
+            everyday = [float(weight) for weight in weights if "=" not in weight][:2]
+            others = (weight.split("=") for weight in weights if "=" in weight)
+            print(corpora(Path(folder), pair, *everyday, others={domain: float(weight) for domain, weight in others}))
         case _:
             sys.exit(__doc__)

@@ -217,11 +217,11 @@ def test_behind_nginx_with_tls_as_documented(tmp_path):
          "-addext", "subjectAltName=DNS:localhost", "-keyout", tmp_path / "key", "-out", tmp_path / "certificate"],
         check=True, capture_output=True,
     )  # fmt: skip
-    with listen(Address(port=0)) as free:
-        port = free.getsockname()[1]
     served = Service(Models(["en-ko"], threads=1))
     public = public_address(["translate.example.org"], proxies=["127.0.0.1"], root="/dragoman")
     with live(served, public=public) as url:
+        with listen(Address(port=0)) as free:  # once the service has its own
+            port = free.getsockname()[1]
         location = documented().replace("127.0.0.1:8080", url.removeprefix("http://"))
         configuration = tmp_path / "nginx.conf"
         configuration.write_text(NGINX.format(folder=tmp_path, port=port, location=location))
