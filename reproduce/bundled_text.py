@@ -11,10 +11,10 @@ common with one of theirs. The first validation pairs are from `libreoffice_help
 contains some of them as golden sentences, and of the corpora only this domain may be copied. `tldr` is written for the
 test alone: a model that has never seen it is the base of `finetuning.py`.
 
-`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch,
-WEIGHT times for `everyday/` if it is there, NEWEST times for the parts of it that were written last, WEIGHT times for
-a DOMAIN. Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
-often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
+`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch, WEIGHT
+times for `everyday/` if it is there, NEWEST times for the parts of it that were written last, WEIGHT times for a
+DOMAIN. Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible
+less often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
 
 import gzip
