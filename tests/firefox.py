@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from ports import held_port
+
 # Nothing is fetched: a proxy that nobody answers for, and no updates.
 PREFERENCES = """
 user_pref("marionette.port", {port});
@@ -93,18 +95,16 @@ def firefox(folder: Path) -> Iterator[Tab]:
     program = shutil.which("firefox") or shutil.which("firefox-esr")
     if not program:
         pytest.skip("no Firefox on this machine: the page was not opened in it")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (folder / "user.js").write_text(PREFERENCES.format(port=port), encoding="utf-8")
     command = [program, "--headless", "--marionette", "--no-remote", "--profile", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        with _connected(port) as connection:
-            yield Tab(connection)
-    finally:
-        process.terminate()
-        process.wait(30)
+    with held_port() as port:
+        (folder / "user.js").write_text(PREFERENCES.format(port=port), encoding="utf-8")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            with _connected(port) as connection:
+                yield Tab(connection)
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
 
 
 def _connected(port: int) -> socket.socket:

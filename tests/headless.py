@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+# Milliseconds. A loaded machine is slow; what never comes fails all the same.
+PATIENCE = 120_000
+
 
 @contextmanager
 def chromium() -> Iterator[Any]:
@@ -15,6 +18,7 @@ def chromium() -> Iterator[Any]:
     where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not where:
         pytest.skip("no Chromium on this machine: the page was not opened")
+    driver_of.expect.set_options(timeout=PATIENCE)
     with driver_of.sync_playwright() as driver:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         started = driver.chromium.launch(executable_path=where, args=arguments)

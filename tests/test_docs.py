@@ -2,17 +2,22 @@
 
 import ast
 import importlib.util
+import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from markdown_it import MarkdownIt
+from typer.core import TyperCommand
 
 import dragoman
+from dragoman.cli.main import main
 from dragoman.config import DecodeConfig
 from dragoman.config.reference import keys
 
@@ -221,3 +226,162 @@ def test_python_of_the_first_pages_uses_public_names_only(name: str) -> None:
         assert used, block
         assert used <= set(dragoman.__all__)
         assert re.findall(r"^(?:import|from) .*", block, re.MULTILINE) == ["import dragoman"]
+
+
+# --- what pages name exists ------------------------------------------------------------------------------------------
+
+CURRENT = [page for page in PROSE if not {"log", "decisions"} & {*page.parts} and page.name != "CHANGELOG.md"]
+FENCE = re.compile(r"^ *(`{3,})(\w*)\n(.*?)^ *\1$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`\n]+)`")
+KEY = re.compile(r"([a-z_]+\.[a-z_.]+)=")
+SHELL = re.compile(r"^[|;&<>()]+$")  # ends a command, or begins what belongs to the shell
+FOLDERS = ("benchmarks", "configs", "deploy", "docs", "examples", "reproduce", "src", "tests")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def without_fences(text: str) -> str:
+    return FENCE.sub("", text)
+
+
+def commands(text: str) -> list[tuple[str, ...]]:
+    """The arguments of each command `dragoman …` that a page shows, in a block or within a sentence."""
+    lines = re.findall(r"`(dragoman [^`]+)`", without_fences(text))
+    for _, language, block in FENCE.findall(text):
+        if language in ("", "bash", "sh", "console"):
+            lines += re.findall(r"(?:^|[|(/] ?|-m |\$ )(dragoman .+)$", block.replace("\\\n", " "), re.MULTILINE)
+    shown = []
+    for line in lines:
+        words = shlex.shlex(line, posix=True, punctuation_chars=True)
+        words.whitespace_split, words.commenters = True, "#"
+        shown.append(tuple(takewhile(lambda word: not SHELL.match(word), words))[1:])
+    return shown
+
+
+COMMANDS = {words: name_of(page) for page in CURRENT for words in commands(page.read_text(encoding="utf-8"))}
+
+
+def test_commands_of_the_pages_have_verbs_options_and_keys_that_exist(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `--help` a verb parses its arguments and stops."""
+    monkeypatch.setattr(TyperCommand, "get_help", lambda command, context: "")  # costs more than all else
+    assert len(COMMANDS) > 150
+    refused = {}
+    for words, page in COMMANDS.items():
+        value = ["VALUE"] if words[-1].startswith("-") else []  # or the option would take `--help` for it, and run
+        if main([*words, *value, "--help"]):
+            refused[page, " ".join(words)] = capsys.readouterr().err
+    assert refused == {}
+    known = {key.name for key in keys()}
+    named = {(page, match[1]) for words, page in COMMANDS.items() for word in words if (match := KEY.match(word))}
+    assert {(page, key) for page, key in named if key not in known} == set()
+
+
+def test_a_command_that_is_wrong_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["translat"], ["translate", "--ingut"], ["model", "shown"], ["model", "show", "--modle"]):
+        assert main([*words, "--help"]) == 2, words
+
+
+# A command and the line below it that a page shows: where.
+SHOWN = {
+    found: name_of(page)
+    for page in CURRENT
+    for _, _, block in FENCE.findall(page.read_text(encoding="utf-8"))
+    for found in re.findall(r"^\$ dragoman (translate .+)\n(.+)$", block, re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize(("command", "shown"), SHOWN)
+def test_a_translation_that_a_page_shows_is_what_the_bundled_models_write(
+    command: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*shlex.split(command), "decode.exact=true"]) == 0
+    assert capsys.readouterr().out == f"{shown}\n", SHOWN[command, shown]
+
+
+def test_files_and_folders_that_a_page_names_exist() -> None:
+    named = {
+        (name_of(page), code)
+        for page in CURRENT
+        for code in INLINE.findall(without_fences(page.read_text(encoding="utf-8")))
+        if re.fullmatch(rf"(?:{'|'.join(FOLDERS)})/[\w./-]+", code)
+    }
+    assert len(named) > 80
+    assert {(page, path) for page, path in named if not (ROOT / path).exists()} == set()
+
+
+def anchors(page: Path) -> set[str]:
+    """The addresses of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#{1,6} (.+)$", without_fences(page.read_text(encoding="utf-8")), re.MULTILINE)
+    texts = (re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", heading)) for heading in headings)
+    return {text.lower().replace(" ", "-") for text in texts}
+
+
+def test_links_of_the_pages_lead_to_files_and_headings() -> None:
+    broken = []
+    for page in CURRENT:
+        for link in re.findall(r"\]\(([^)\s]+)\)", without_fences(page.read_text(encoding="utf-8"))):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if "://" in link or "look.html" in path:
+                continue
+            if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                broken.append((name_of(page), link))
+    assert broken == []
+
+
+def test_names_of_the_vocabulary_are_in_the_source() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    words = {word for source in sources for word in re.findall(r"\w+", source)}
+    names = re.findall(r"`([A-Za-z_.]+)`", (DOCS / "vocabulary.md").read_text(encoding="utf-8"))
+    assert len(names) > 40
+    assert {part for name in names for part in name.split(".")} - words == set()
+
+
+@pytest.mark.parametrize("page", ["checking.md", "ko/checking.md"])
+def test_the_page_of_the_check_has_a_row_for_each_kind_of_fault(page: str) -> None:
+    texts = ROOT / "src/dragoman/workflows/data/check_page/texts.en.json"
+    rows = re.findall(r"^\| (`.*?`) \|", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    kinds = [kind for row in rows for kind in INLINE.findall(row)]
+    assert sorted(kinds) == sorted(json.loads(texts.read_text(encoding="utf-8"))["kinds"])
+
+
+def test_values_of_keys_are_in_korean_on_the_korean_page() -> None:
+    """English is left in quotes and in code alone."""
+    page = (DOCS / "ko/configuration.md").read_text(encoding="utf-8").replace(r"\|", "")
+    cells = re.findall(r"^\| `\w+` \| (.*?) \| (.*?) \|", page, re.MULTILINE)
+    assert len(cells) > 100
+    values = [re.sub(r'"[^"]*"|`[^`]*`|true|false', "", " ".join(cell)) for cell in cells]
+    assert [value for value in values if re.search("[A-Za-z]", value)] == []
+
+
+def options(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+def translation_of(page: Path) -> Path:
+    """The Korean page of an English one."""
+    return ROOT / "README.ko.md" if page == ROOT / "README.md" else DOCS / "ko" / page.relative_to(DOCS)
+
+
+ENGLISH = [
+    page
+    for page in CURRENT
+    if page == ROOT / "README.md" or (page.is_relative_to(DOCS) and translation_of(page).exists())
+]
+
+
+@pytest.mark.parametrize("page", ENGLISH, ids=name_of)
+def test_both_languages_name_the_same_options_and_show_the_same_commands(page: Path) -> None:
+    """Verbs, options and keys; texts and the names of files may be of the language."""
+    texts = [path.read_text(encoding="utf-8") for path in (page, translation_of(page))]
+    assert options(texts[0]) == options(texts[1])
+    blocks = ["\n".join(block for _, _, block in FENCE.findall(text)) for text in texts]
+    forms = [
+        [[word for word in words if re.match(r"[a-z]+$|--?[a-z]|[a-z_]+\.[a-z_.]+=", word)] for words in shown]
+        for shown in (commands(f"```\n{block}\n```") for block in blocks)
+    ]
+    assert forms[0] == forms[1]

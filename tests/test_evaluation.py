@@ -5,7 +5,8 @@ import math
 import pytest
 import sacrebleu
 
-from dragoman.evaluation import Score, bleu, chrf, paired_bootstrap, ter
+from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation import Score, bleu, check_resamples, chrf, compare, paired_bootstrap, ter
 
 TRANSLATIONS = [
     "the dog sees a bird .",
@@ -98,6 +99,26 @@ def test_equal_scores_are_no_difference() -> None:
     before, after = ["a b c x", "e f g h", "i j k l"], ["a b c y", "e f g h", "i j k l"]  # one wrong word each
     score = next(new for _, new in paired_bootstrap(before, after, references, 100) if new.name == "TER")
     assert score.p_bootstrap == 1.0
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_one_translation_for_each_reference(count: int) -> None:
+    """sacreBLEU scores the first pairs of unequal lists, as if there were no others."""
+    references = ["a b c d", "e f g h"] if count else []
+    translations = ["a b c d", "e f g h", "i j k l"][:count]
+    for metric, _ in METRICS.values():
+        with pytest.raises(DataError, match=f"{count} translation.*; give one translation for each reference"):
+            metric(translations, references)
+    with pytest.raises(DataError, match="give one translation for each reference"):
+        compare({"one": references, "other": translations}, references)
+
+
+@pytest.mark.parametrize("resamples", [-1, 1, "1000", 10.0, True, None])
+def test_an_interval_is_not_made_of_one_resample(resamples: object) -> None:
+    with pytest.raises(ConfigError, match=r"resamples: .* is no number from 2 on"):
+        check_resamples(resamples)
+    check_resamples(0)
+    check_resamples(2)
 
 
 def test_a_score_is_a_number_where_one_is_needed() -> None:

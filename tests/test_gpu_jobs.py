@@ -53,7 +53,9 @@ def rehearse(out: Path, script: str, *options: object) -> Rehearsal:
     contents: dict[str, set[bytes]] = {}
     log = out.with_name(f"{out.name}.log")
     with log.open("w") as output, python(*command, stdout=output) as process:
-        while process.poll() is None:
+        ended = False
+        while not ended:
+            ended = process.poll() is not None  # and then a last look
             for path in out.glob("*"):
                 with contextlib.suppress(FileNotFoundError):  # it was replaced or renamed
                     contents.setdefault(path.name, set()).add(path.read_bytes())

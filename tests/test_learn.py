@@ -232,6 +232,40 @@ def test_a_page_has_code_and_ends_in_questions_whose_answers_are_folded(name: st
     assert stars[0] == stars[1]
 
 
+# What an answer says of code that is changed: page, question, the code, what replaces it, the answer's figures.
+CHANGED = [
+    ("01-why-attention.md", 5, 'u = vector["ball"]', 'u = vector["milk"]', ["0.01, 0.01, 0.99", "0.27, 0.28, 0.45"]),
+    ("02-scaled-dot-product.md", 3, "[0, 0, 10]]\nvalues", "[0, 0, 9]]\nvalues", ["0.997", "0.003"]),
+    (
+        "07-post-and-pre.md",
+        3,
+        '("post", 50), ("pre", 1)):\n    losses = train(order, 5e-3, warmup)',
+        "):\n    losses = train(order, 2e-3, warmup)",
+        ["4.3"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "before", "after", "numbers"), cases(CHANGED, quick=CHANGED[:2]))
+def test_an_answer_about_changed_code_says_what_that_code_prints(
+    name: str, number: int, before: str, after: str, numbers: list[str]
+) -> None:
+    for folder in ("learn", "ko/learn"):
+        text = (DOCS / folder / name).read_text(encoding="utf-8")
+        answer = next(answer for question, _, _, answer in QUESTION.findall(text) if int(question) == number)
+        flat = re.sub(r"\s+", " ", answer)
+        assert [figure for figure in numbers if figure not in flat] == [], folder
+    scope: dict[str, object] = {"__name__": name}
+    for code, _ in snippets(DOCS / "learn" / name):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code.replace(before, after), name, "exec"), scope)
+        if before in code:
+            break
+    assert before in code
+    assert [figure for figure in numbers if figure not in printed.getvalue()] == []
+
+
 def test_the_seventeen_misreadings_have_an_experiment_each() -> None:
     sections = (DOCS / "learn/16-misreadings.md").read_text(encoding="utf-8").split("\n## ")[1:-1]
     assert [int(section.split(".")[0]) for section in sections] == list(range(1, 18))

@@ -1,6 +1,7 @@
 """Translations and references → BLEU, chrF and TER by sacreBLEU, with signatures (Post 2018), intervals, paired tests.
 
 Input: raw references and detokenised translations; sacreBLEU tokenises them itself. Every number is sacreBLEU's own.
+Raises DataError where there is not one translation for each reference, or none at all: sacreBLEU would score the first.
 """
 
 import math
@@ -8,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dragoman.errors import ConfigError, DataError, counted
+
 # Resamples of the bootstrap, and trials of approximate randomisation: sacreBLEU's own defaults.
 RESAMPLES, TRIALS = 1000, 10_000
+# sacreBLEU draws none for a single one.
+FEWEST_RESAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ def bleu(
     bootstrap: int = 0,
 ) -> Score:
     """BLEU (Papineni et al. 2002) with a tokeniser of sacreBLEU; `bootstrap` resamples, 0 for no interval."""
+    _refuse_unequal(translations, references)
     return _score(_bleu(references, tokenize), translations, bootstrap)
 
 
@@ -91,6 +97,7 @@ def chrf(translations: Sequence[str], references: Sequence[str], *, bootstrap: i
     """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean."""
     from sacrebleu.metrics.chrf import CHRF
 
+    _refuse_unequal(translations, references)
     return _score(CHRF(references=[list(references)]), translations, bootstrap)
 
 
@@ -98,6 +105,7 @@ def ter(translations: Sequence[str], references: Sequence[str]) -> Score:
     """Translation edit rate (Snover et al. 2006); lower is better."""
     from sacrebleu.metrics.ter import TER
 
+    _refuse_unequal(translations, references)
     return _score(TER(references=[list(references)]), translations)
 
 
@@ -152,6 +160,25 @@ def paired_bootstrap(
     return [(_compared(metric, old, old), _compared(metric, new, old)) for metric, old, new in pairs]
 
 
+def check_resamples(resamples: object) -> None:
+    """Raise ConfigError unless an interval can be made of this number of resamples, or none is wanted (0)."""
+    if (
+        not isinstance(resamples, int)
+        or isinstance(resamples, bool)
+        or (resamples < FEWEST_RESAMPLES and resamples != 0)
+    ):
+        raise ConfigError(
+            f"resamples: {resamples!r} is no number from {FEWEST_RESAMPLES} on; leave it out for {RESAMPLES:,}, or "
+            "give 0 for no intervals"
+        )
+
+
+def _refuse_unequal(translations: Sequence[str], references: Sequence[str]) -> None:
+    if not references or len(translations) != len(references):
+        counts = f"{counted(len(translations), 'translation')} for {counted(len(references), 'reference')}"
+        raise DataError(f"{counts}; give one translation for each reference")
+
+
 def _compared(metric: str, result: Any, baseline: Any) -> ComparedScore:
     values = float(result.score), float(result.mean), float(result.ci)
     return ComparedScore(metric, *values, _p_value(result, baseline))
@@ -172,6 +199,8 @@ def _paired_test(
     from sacrebleu.metrics.ter import TER
     from sacrebleu.significance import PairedTest
 
+    for translations in systems.values():
+        _refuse_unequal(translations, references)
     texts = [list(references)]
     metrics = {
         "BLEU": _bleu(references, tokenize),

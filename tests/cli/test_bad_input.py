@@ -36,14 +36,33 @@ def test_look_takes_one_line(dragoman: Any, model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("-o", "x.txt"), ("--compare", None), ("--translations", "x"), ("--tokenize", "char")]
+    ("option", "value"),
+    [
+        ("-o", "x.txt"),
+        ("--compare", None),
+        ("--translations", "x"),
+        ("--tokenize", "char"),
+        ("--force", None),
+        ("--verbose", None),
+        ("--beam", "2"),
+        ("--length-penalty", "0"),
+        ("decode.n_best", "2"),
+    ],
 )
 def test_what_scoring_does_not_use_is_refused(
     dragoman: Any, model: Path, tmp_path: Path, option: str, value: str | None
 ) -> None:
-    given = [option, *([value] if value else [])]
+    given = [f"{option}={value}"] if "." in option else [option, *([value] if value else [])]
     complaint = dragoman("evaluate", "-m", model, "--score", tmp_path / "a.tsv", *given).refused(2)
     assert complaint == f"{option}: has no effect with --score, which translates nothing; leave it out"
+
+
+def test_a_threshold_without_similar_sources_is_refused(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the dog\n", encoding="utf-8")
+    given = ["translate", "-m", model, "--memory-threshold", "60"]
+    assert dragoman(*given, "--text", "a dog").refused(2) == "--memory-threshold: has no effect on lines; leave it out"
+    complaint = dragoman(*given, tmp_path / "a.txt").refused(2)
+    assert complaint == "--memory-threshold: has no effect on documents without --memory; leave it out"
 
 
 def test_a_shortlist_that_is_not_there_is_named(dragoman: Any, model: Path) -> None:

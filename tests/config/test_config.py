@@ -343,6 +343,14 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
         ("data.valid=1", 'data.valid: input should be a path in quotes, or {source = "…", target = "…"}, not 1'),
         ("data.valid=", "data.valid.source: input should be a path in quotes, not ''"),
         ("model=3", "model: input should be a section of keys, as in [model], not 3"),
+        (
+            "data.train=a.tsv",
+            'data.train: input should be a list of corpora, as in [[data.train]] or ["FILE.tsv"], not',
+        ),
+        ("project.name=2026-11-28", "project.name: input should be text in quotes, not 2026-11-28"),
+        ("train.max_minutes=01:30:00", "train.max_minutes: input should be a number, not 01:30:00"),
+        ("train.output=~no-such-user/run", "run.toml: ~no-such-user/run: this machine knows no home of that user"),
+        ('data.test="~no-such-user/test.tsv"', "run.toml: ~no-such-user/test.tsv: this machine knows no home of that"),
     ],
 )
 def test_a_mistake_in_an_override_is_named_by_its_key(run_toml: Path, override: str, message: str) -> None:
@@ -486,3 +494,11 @@ def test_only_sinusoidal_positions_have_a_base_and_a_first_number(key: str) -> N
 def test_positions_without_a_meaning_are_refused(key: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(key))):
         ModelConfig.model_validate({"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, **key})
+
+
+def test_rotary_positions_need_pairs_of_numbers() -> None:
+    shape = {"preset": "tiny", "d_model": 100}
+    with pytest.raises(ValueError, match="d_k: rotary positions turn pairs of numbers, and 25 is odd; change d_model"):
+        ModelConfig.model_validate(shape)
+    assert ModelConfig.model_validate({**shape, "positions": "sinusoidal"}).d_k == 25
+    assert ModelConfig.model_validate({**shape, "heads": 5}).d_k == 20

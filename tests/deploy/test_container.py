@@ -1,6 +1,5 @@
 """The container file, followed step by step: its size, that it has no PyTorch, and that it serves without root."""
 
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ import httpx
 import pytest
 
 from deploy.container import Stage, build, instructions, needs_namespaces
+from ports import held_port
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "Containerfile"
@@ -38,13 +38,11 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 def served(image: Stage) -> Iterator[tuple[str, str]]:
     """The address of the container, and a key."""
     key = image.run([*image.entry, "keys", "create", "tests"]).split()[-1]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = image.popen([*image.entry, *image.command, "--port", str(port)])
-    yield f"http://127.0.0.1:{port}", key
-    process.terminate()
-    process.communicate(timeout=90)
+    with held_port() as port:
+        process = image.popen([*image.entry, *image.command, "--port", str(port)])
+        yield f"http://127.0.0.1:{port}", key
+        process.terminate()
+        process.communicate(timeout=90)
     assert process.returncode == 0
 
 

@@ -12,7 +12,6 @@ import json
 import os
 import resource
 import signal
-import socket
 import sys
 import time
 import traceback
@@ -36,10 +35,12 @@ from dragoman.training.update.distributed import ProcessGroup, join_process_grou
 
 
 class Faults(TrainingListener):
-    """Keeps the losses; at a step, may kill this process, have it sleep, spoil its loss, fill its disk or memory."""
+    """Keeps the losses; at a step, may kill this process, have it sleep until another one has given up, spoil its loss,
+    fill its disk or memory.
+    """
 
-    def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
-        self.trainer, self.faults = trainer, faults
+    def __init__(self, trainer: Trainer, faults: dict[str, list[int]], errors: Path) -> None:
+        self.trainer, self.faults, self.errors = trainer, faults, errors
         self.losses: dict[int, float] = {}
 
     def on_step(self, report: StepReport) -> None:
@@ -48,7 +49,8 @@ class Faults(TrainingListener):
         if here == self.faults.get("kill"):
             os.kill(os.getpid(), signal.SIGKILL)
         if here == self.faults.get("sleep"):
-            time.sleep(12)
+            while "DistributedError" not in self.errors.read_text():
+                time.sleep(0.1)
         if here == self.faults.get("fill"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
         for kind in ("forward", "backward"):
@@ -88,7 +90,7 @@ class Faults(TrainingListener):
 def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> None:
     """Every run of this process, each from the beginning or on."""
     torch.set_num_threads(1)
-    group, device = join_process_group(torch.device("cpu"), float(str(keys.get("peer_timeout", 20))))
+    group, device = join_process_group(torch.device("cpu"), float(str(keys.get("peer_timeout", 60))))
     if isinstance(keys.get("parallel"), list):
         for parallel in keys["parallel"]:
             train(folder / parallel, corpus, keys | {"parallel": parallel}, resume, group, device)
@@ -117,7 +119,7 @@ def train(
             "learning_rate": 5e-3,
             "validate_every": 5,
             "log_every": 1,
-            "peer_timeout": 20,
+            "peer_timeout": 60,
             **keys,
         },
     }
@@ -130,7 +132,7 @@ def train(
         [*map(Direction, config.data.valid_corpora)], tokenizer, max_length=50, batch_tokens=200
     )
     trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, group=group)
-    listener = Faults(trainer, faults)
+    listener = Faults(trainer, faults, folder / "errors.txt")
     trainer.listeners.append(listener)
     if resume:
         trainer.resume()
@@ -164,16 +166,14 @@ def fork(rank: int, size: int, port: int, folder: Path, corpus: Path, keys: dict
         os._exit(code)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parent.parent))
+    from ports import held_port
+
     for line in sys.stdin:
         size, folder, corpus, keys, resume = json.loads(line)
         (Path(folder) / "errors.txt").unlink(missing_ok=True)
-        port = free_port()
-        processes = [fork(rank, size, port, Path(folder), Path(corpus), keys, resume) for rank in range(size)]
-        codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
+        with held_port() as port:
+            processes = [fork(rank, size, port, Path(folder), Path(corpus), keys, resume) for rank in range(size)]
+            codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
         print(json.dumps(codes), flush=True)

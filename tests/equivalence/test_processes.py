@@ -190,12 +190,12 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
 def test_a_slow_process_is_reported_with_the_time_it_had_and_the_key_that_gives_more(
     toy_corpus: Path, tmp_path: Path, launch: Launch
 ) -> None:
-    keys = {"max_steps": 12, "peer_timeout": 2, "faults": {"sleep": [6, 0]}}
+    keys = {"max_steps": 12, "peer_timeout": 8, "faults": {"sleep": [6, 0]}}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
     assert ended.returncode != 0
     assert (
         "DistributedError: step 7: process 0 of 2 (counted from 0) was lost, or did not answer within "
-        "train.peer_timeout = 2 s; see its own message, and raise train.peer_timeout if it was only slow; "
+        "train.peer_timeout = 8 s; see its own message, and raise train.peer_timeout if it was only slow; "
     ) in ended.stderr
 
 

@@ -145,7 +145,7 @@ def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
     assert same_bits(whole, resumed)
 
 
-@pytest.mark.parametrize(("step", "number"), covering([1, 4, 7], [signal.SIGINT, signal.SIGTERM]))
+@pytest.mark.parametrize(("step", "number"), covering([1, 4, 7], [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 def test_a_signal_saves_at_any_step_and_the_rest_of_the_run_does_not_notice(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, step: int, number: signal.Signals
 ) -> None:

@@ -12,16 +12,26 @@ import pytest
 
 import dragoman
 from dragoman.bundle import open_bundle
-from dragoman.config import TokenizerConfig
+from dragoman.config import PairConfig, TokenizerConfig
+from dragoman.config.sections.project import ProjectConfig
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
-from dragoman.importing.files.foreign import Origin
+from dragoman.importing.files.foreign import Origin, is_non_commercial, origin_of_folder
+from dragoman.importing.files.languages import languages
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.text.tokens.tokenizer import Tokenizer, Vocabulary, learn
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.importing import import_model as module
-from dragoman.workflows.importing.import_model import ImportResult, import_model
+from dragoman.workflows.importing.import_model import (
+    ImportResult,
+    TrialText,
+    embedded_text,
+    import_model,
+    pair_of_text,
+)
 from importing.foreign_models import BUNDLED, PAIRS, Reader, all_wrong, bundled_reader, half_wrong, right, shifted
+
+FIXTURES = Path(__file__).parent / "fixtures"
 
 
 class Notes(dragoman.Listener):
@@ -191,7 +201,10 @@ def test_a_licence_that_is_given_counts(run: Callable[..., ImportResult]) -> Non
     [
         ("README.md", "---\r\nlicense: 'apache-2.0' \r\n---\r\n", "apache-2.0"),
         ("README.md", "# none\n---\nlicense: mit\n---\n", "unknown"),
-        ("README.md", "---\nlicense: [mit, x]\n---\n", "unknown"),
+        ("README.md", "---\nlicense: [mit, 'x']\n---\n", "mit, x"),
+        ("README.md", "---\nlanguage:\n- en\nlicense:\n- cc-by-nc-4.0\ntags:\n- a\n---\n", "cc-by-nc-4.0"),
+        ("README.md", "---\nlicense: mit # ours\n---\n", "mit"),
+        ("README.md", "---\nlicense: |\n  a long\n  text\ntags:\n  license: mit\n---\n", "unknown"),
         ("LICENSE", "MIT License\n\nCopyright …", "mit"),
         ("LICENSE", "Creative Commons Attribution-NonCommercial 4.0 International", "cc-by-nc-4.0"),
         ("LICENSE", "Creative Commons Attribution 4.0 International", "cc-by-4.0"),
@@ -204,6 +217,57 @@ def test_the_licence_is_read_from_the_files(foreign: Path, name: str, content: s
     found = dragoman.importing.files.foreign.origin_of_folder("marian", foreign, [], [])  # type: ignore[attr-defined]
     assert (found.license, found.license_from) == (license, None if license == "unknown" else name)
     assert list(found.files) == [name]
+
+
+@pytest.mark.parametrize(
+    ("license", "forbids"),
+    [
+        ("cc-by-nc-4.0", True),
+        ("CC BY-NC 4.0", True),
+        ("CC_BY_NC_SA", True),
+        ("mit, cc-by-nc-sa-4.0", True),
+        ("Creative Commons Attribution-NonCommercial 4.0", True),
+        ("free for non-commercial use", True),
+        ("cc-by-4.0", False),
+        ("NCSA", False),
+        ("unknown", False),
+    ],
+)
+def test_a_licence_without_commercial_use_is_known_however_it_is_written(license: str, forbids: bool) -> None:
+    assert is_non_commercial(license) is forbids
+
+
+def test_a_folder_of_the_cache_of_hugging_face_has_the_name_of_its_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "models--Helsinki-NLP--opus-mt-en-ko/snapshots/ab12"
+    folder.mkdir(parents=True)
+    origin = origin_of_folder("marian", folder, [], [])
+    assert (origin.name, origin.revision) == ("Helsinki-NLP/opus-mt-en-ko", "ab12")
+    assert languages(folder, {}, (), None)[0] == {"source": "en", "target": "ko"}
+
+
+SEVERAL = ProjectConfig(
+    name="x",
+    source="en",
+    target="fr",
+    pairs=tuple(PairConfig(source="en", target=tag, source_marks=(f">>{tag}<<",)) for tag in ("fr", "ja", "ko")),
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "pair"),
+    [("ファイルを開きます。", "en-ja"), ("파일을 엽니다.", "en-ko"), ("Das Haus ist alt und schön.", "en-fr")],
+)
+def test_a_model_of_several_pairs_is_tried_as_that_of_the_text(reference: str, pair: str) -> None:
+    text = TrialText("text.tsv", (("Open the file.", reference),) * 4)
+    assert pair_of_text(SEVERAL, text).name == pair
+    assert pair_of_text(SEVERAL, embedded_text(SEVERAL)).name == "en-ko"
+
+
+def test_the_pair_that_was_tried_is_named(tmp_path: Path) -> None:
+    tsv = tmp_path / "ja.tsv"
+    tsv.write_text("Open file 1.\tファイル1を開きます。\n" * 4, encoding="utf-8")
+    with pytest.raises(QualityError, match="it was tried as en-ja, --pair names another, --no-trial imports it"):
+        import_model(FIXTURES / "marian-tc", tmp_path / "out", tsv)
 
 
 @pytest.mark.slow

@@ -189,16 +189,16 @@ def test_a_folder_of_models_that_cannot_be_written(
 def test_of_two_installations_at_once_the_second_finds_the_first(
     written: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked, results = threading.Event(), list[str]()
+    checked, results = threading.Event(), dict[str, str]()
     verify, refuse = models.verify_bundle, models.refuse_unwritable_folder
 
-    def install() -> None:
+    def install(who: str) -> None:
         try:
-            results.append(install_model(written).name)
+            results[who] = install_model(written).name
         except DragomanError as error:
-            results.append(str(error))
+            results[who] = str(error)
 
-    second = threading.Thread(target=install)
+    second = threading.Thread(target=install, args=("second",))
 
     def while_the_first_verifies(bundle: Bundle, fastest: bool) -> object:
         if not second.ident:
@@ -213,9 +213,10 @@ def test_of_two_installations_at_once_the_second_finds_the_first(
 
     monkeypatch.setattr(models, "verify_bundle", while_the_first_verifies)
     monkeypatch.setattr(models, "refuse_unwritable_folder", noticed)
-    install()
+    install("first")
     second.join()
-    assert results == ["toy", "toy: already installed; --force replaces it, --name chooses another name"]
+    refused = "toy: already installed; --force replaces it, --name chooses another name"
+    assert results == {"first": "toy", "second": refused}
     assert [path.name for path in home.iterdir()] == ["toy"]
     assert open_bundle(home / "toy")
 

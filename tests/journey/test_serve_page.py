@@ -17,15 +17,12 @@ from dragoman.model.transformer import Transformer
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.service import Service
 from dragoman.text.tokens.tokenizer import Tokenizer
-from headless import chromium, faults
+from headless import PATIENCE, chromium, faults
 from live_server import live
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
 
 DESKTOP, PHONE = {"width": 1200, "height": 760}, {"width": 390, "height": 844}
-# A loaded machine is slow; what never comes fails all the same.
-PATIENCE = 30_000
-playwright.expect.set_options(timeout=PATIENCE)
 TEXT = "The weather is nice today."
 
 

@@ -32,8 +32,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
-# A loaded machine is slow; what never comes fails all the same.
-playwright.expect.set_options(timeout=30_000)
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 2, "positions": "rotary", "norm": "rms", "bias": False}
 
 

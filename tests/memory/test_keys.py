@@ -38,9 +38,10 @@ def test_a_key_forgets_spaces_and_composition_only() -> None:
 
 
 def test_a_particle_agrees_with_the_number_that_is_new() -> None:
-    assert with_numbers_of("Delete row 4.", "Delete row 3.", "행 3을 삭제하세요.", "ko") == "행 4를 삭제하세요."
-    assert with_numbers_of("Use 6.", "Use 5.", "5는 쓰세요.", "ko") == "6은 쓰세요."
-    assert with_numbers_of("4 dogs, 2 cats", "3 dogs, 2 cats", "개 3마리와 고양이 2은", "ko") == "개 4마리와 고양이 2은"
+    assert with_numbers_of("Delete row 4.", "Delete row 3.", "행 3을 삭제하세요.", ("en", "ko")) == "행 4를 삭제하세요."
+    assert with_numbers_of("Use 6.", "Use 5.", "5는 쓰세요.", ("en", "ko")) == "6은 쓰세요."
+    dogs = with_numbers_of("4 dogs, 2 cats", "3 dogs, 2 cats", "개 3마리와 고양이 2은", ("en", "ko"))
+    assert dogs == "개 4마리와 고양이 2은"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_particle_agrees_with_the_number_that_is_new() -> None:
 def test_numbers_are_adapted_where_each_is_once_on_both_sides(
     new: str, source: str, target: str, expected: str | None
 ) -> None:
-    assert with_numbers_of(new, source, target, "ko") == expected
+    assert with_numbers_of(new, source, target, ("en", "ko")) == expected
 
 
 @pytest.mark.parametrize(
@@ -87,4 +88,22 @@ def test_numbers_are_adapted_where_each_is_once_on_both_sides(
 def test_numbers_are_not_adapted_where_the_word_after_them_may_be_another(
     new: str, source: str, target: str, language: str, expected: str | None
 ) -> None:
-    assert with_numbers_of(new, source, target, language) == expected
+    assert with_numbers_of(new, source, target, ("en", language)) == expected
+
+
+@pytest.mark.parametrize(
+    ("new", "source", "target", "pair", "expected"),
+    [
+        ("Size: 1.5 GB", "Size: 2 GB", "Größe: 2 GB", ("en", "de"), None),  # 1,5
+        ("It weighs 1,000 kg", "It weighs 900 kg", "Es wiegt 900 kg", ("en", "de"), None),  # 1.000
+        ("Version 2.4", "Version 2.3", "Version 2.3", ("en", "de"), "Version 2.4"),
+        ("Größe: 1,5 GB", "Größe: 2 GB", "Size: 2 GB", ("de", "en"), None),
+        ("Größe: 1,5 GB", "Größe: 2 GB", "Taille : 2 GB", ("de", "fr"), None),
+        ("Size: 1.5 GB", "Size: 2 GB", "크기: 2 GB", ("en", "ko"), "크기: 1.5 GB"),
+        ("Size: 3 GB", "Size: 1.5 GB", "Größe: 1.5 GB", ("en", "de"), "Größe: 3 GB"),
+    ],
+)
+def test_a_number_that_the_target_writes_otherwise_is_not_adapted(
+    new: str, source: str, target: str, pair: tuple[str, str], expected: str | None
+) -> None:
+    assert with_numbers_of(new, source, target, pair) == expected

@@ -199,3 +199,14 @@ def test_units_cannot_be_read_from_a_memory_while_it_takes_them(memory: Memory) 
         memory.add(MemoryUnit(unit.source, f"{unit.target}!") for unit in memory.units())
     assert len(memory) == 3
     assert memory.add([MemoryUnit(unit.source, f"{unit.target}!") for unit in memory.units()]) == 3
+
+
+def test_units_come_in_an_order_in_which_the_newest_translation_counts_again(tmp_path: Path, memory: Memory) -> None:
+    memory.add([MemoryUnit("Open the file.", "파일 열기")])
+    memory.add([MemoryUnit("Open the file.", "파일을 엽니다.")])  # the first one again
+    memory.add(MemoryUnit(f"Word {number} x", f"낱말 {number}") for number in range(1100))
+    units = list(memory.units())
+    assert len(units) == len(memory)
+    copy = Memory.open(tmp_path / "copy.db", "en", "ko", create=True)
+    copy.add(units)
+    assert copy.find("Open the file.") == memory.find("Open the file.")

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dragoman.serve.store import keys
 from dragoman.translator import Translator
 from live_server import server_fixtures
 
@@ -24,6 +25,15 @@ def certificates_are_read_once() -> Iterator[None]:
     """Not for each client: that is half of what a request costs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context), raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_day_ends_within_a_test() -> Iterator[None]:
+    """At midnight the characters that a key has had would be none again."""
+    today = keys._today()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "_today", lambda: today)
         yield
 
 

@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from costs import slowness
 from dragoman.documents.markup.html import html_pieces
+from dragoman.serve import guard
 from dragoman.serve.models.models import Models
 from dragoman.serve.requests.ticket import Expired
 from dragoman.serve.work.service import Service, ServiceLimits
@@ -185,7 +187,8 @@ def test_a_full_queue_is_503_with_the_time_to_come_again(small):
 
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/translate"])
-def test_who_still_sends_a_body_that_is_too_large_reads_the_answer(url, path):
+def test_who_still_sends_a_body_that_is_too_large_reads_the_answer(url, path, monkeypatch):
+    monkeypatch.setattr(guard, "DROP_SECONDS", 60.0)  # a busy machine sends slowly
     where = urlsplit(url)
     for length in (True, False):
         for _ in range(3):
@@ -197,14 +200,14 @@ def test_who_still_sends_a_body_that_is_too_large_reads_the_answer(url, path):
             connection.close()
 
 
-def test_who_waits_for_leave_to_send_is_refused_at_once(url):
+def test_who_waits_for_leave_to_send_is_refused_at_once(url, monkeypatch):
+    """Nothing is read of a body that does not come: that would last longer than this client waits."""
+    monkeypatch.setattr(guard, "DROP_SECONDS", 600.0)
     where = urlsplit(url)
     head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"
-    began = time.monotonic()
     with socket.create_connection((where.hostname, where.port), 30) as connection:
         connection.sendall(head.encode())
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413")
-    assert time.monotonic() - began < 1.5
 
 
 def test_while_all_places_are_taken_a_language_is_detected_and_a_glossary_kept():
@@ -279,10 +282,10 @@ def test_work_that_searches_nothing_looks_whether_anyone_waits():
 
 
 def test_html_whose_tags_do_not_end_is_read_in_linear_time(client):
-    began = time.monotonic()
+    began = time.process_time()  # of the server too, which is a thread
     for text in ("a<b x " * 3_300, "a<b x='" * 2_800 + ">"):
         assert client.post("/v1/translate", json={**HELLO, "format": "html", "text": text}).status_code == 200
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3 * slowness()
 
 
 def test_a_service_about_to_stop_refuses_new_work(small):

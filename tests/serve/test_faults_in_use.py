@@ -105,7 +105,7 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
 def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_sooner(tmp_path: Path, monkeypatch):
     service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path))
     with (
-        live(service, Documents(service, DocumentLimits(seconds=2.0))) as url,
+        live(service, Documents(service, DocumentLimits(seconds=8.0))) as url,
         httpx.Client(base_url=url, timeout=60) as client,
     ):
         where = client.post("/v1/documents", files={"file": ("a.txt", "Hello\n")}).headers["location"]
@@ -136,8 +136,7 @@ def test_while_the_database_is_gone_translation_continues_and_what_needs_it_says
         assert client.post("/v1/feedback", json=correction).json()["new"]
         assert client.post("/v1/translate", json=HELLO).status_code == 200
         server.stop()
-        end = time.monotonic() + 6
-        while time.monotonic() < end:  # as long as it lasts; the minute itself is in test_keys_in_trouble.py
+        for _ in range(30):  # as long as it lasts; the minute itself is in test_keys_in_trouble.py
             assert client.post("/v1/translate", json=HELLO).status_code == 200
             for path, body in (("/v1/feedback", {**correction, "text": "Bye"}), ("/v1/glossaries", glossary)):
                 refused = client.post(path, json=body)

@@ -76,6 +76,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnRay]:
     state.close()
     command = [sys.executable, "-m", "dragoman", "serve", "--ray", "--replicas", "2", "--threads", "1", "--exact"]
     command += ["-m", "en-ko", "--port", "0", "--state", str(folder), "--log", "json"]
+    command += ["--max-seconds", str(SECONDS)]
     env = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     found = OnRay(process, folder, key, slow)
@@ -173,8 +174,8 @@ def test_on_sigterm_what_was_accepted_is_answered(service: OnRay) -> None:
     found: list[httpx.Response] = []
     asking = threading.Thread(target=lambda: found.append(service.translate(text)))
     asking.start()
-    service.wait_for(lambda: "dragoman_open_requests" in service.client.get("/metrics").text and asking.is_alive())
-    time.sleep(0.5)
+    open_one = re.compile(r"^dragoman_open_requests\{[^}]*\} [1-9]", re.MULTILINE)
+    service.wait_for(lambda: open_one.search(service.client.get("/metrics").text) or found)
     service.process.send_signal(signal.SIGTERM)
     asking.join()
     assert found[0].status_code == 200

@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -45,6 +46,10 @@ def test_a_translation_is_counted_by_dialect_status_and_model(client):
     def more(name: str, **labels: str) -> float:
         return of(after, name, **labels) - of(before, name, **labels)
 
+    end = time.monotonic() + 60
+    while not more("dragoman_batch_tokens_sum"):  # the results of a batch leave before its numbers
+        assert time.monotonic() < end
+        after = samples(client.get("/metrics").text)
     assert more("dragoman_requests_total", dialect="native", code="200", model="en-ko", key="") == 1
     assert more("dragoman_requests_total", dialect="native", code="400", model="") == 1
     assert more("dragoman_request_seconds_count", dialect="native", model="en-ko") == 1

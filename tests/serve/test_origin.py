@@ -156,6 +156,17 @@ def test_an_origin_is_written_as_browsers_write_it(origin):
         ServeArguments(allow_origin=[origin]).options()
 
 
+@pytest.mark.parametrize("name", ["https://app.example", "app.example:8080", "app.example/translate", "*", "a b", ""])
+def test_what_no_request_has_as_its_host_is_no_name(name):
+    with pytest.raises(ConfigError, match=r"--allow-host .*: not the name of a host; write translate\.example\.org"):
+        ServeArguments(allow_host=[name]).options()
+
+
+def test_a_name_of_a_host_is_compared_as_browsers_send_it():
+    address = ServeArguments(allow_host=["Translate.Example.org", "my_service", "übersetzen.example", "::1"]).options()
+    assert {"translate.example.org", "my_service", "xn--bersetzen-p9a.example"} <= address.address.public.hosts
+
+
 def test_a_page_of_another_origin_learns_nothing_about_keys(client):
     page = of_page("http://evil.example", "cross-site")
     wrong, right = ({**page, "authorization": f"Bearer {key}"} for key in ("wrong", "dg_000000000000_x"))

@@ -10,12 +10,11 @@ import pytest
 from dragoman.bundled import HOME
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.service import Service
-from headless import chromium
+from headless import PATIENCE, chromium
 from live_server import live
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
 
-PATIENCE = 30_000
 TEXT = "Restart the server."
 
 

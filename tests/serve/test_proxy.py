@@ -17,6 +17,7 @@ from dragoman.serve.app import make_app
 from dragoman.serve.http.call import COOKIE
 from dragoman.serve.http.origins import PublicAddress, public_address
 from live_server import live, server_fixtures
+from ports import held_port
 
 service, url, client = server_fixtures()
 
@@ -209,7 +210,6 @@ def documented() -> str:
 def test_behind_nginx_with_tls_as_documented(tmp_path):
     """The page, its cookie, a write from it, the address of a client, an upload and a stream."""
     from dragoman.serve.models.models import Models
-    from dragoman.serve.run import Address, listen
     from dragoman.serve.work.service import Service
 
     subprocess.run(
@@ -219,9 +219,7 @@ def test_behind_nginx_with_tls_as_documented(tmp_path):
     )  # fmt: skip
     served = Service(Models(["en-ko"], threads=1))
     public = public_address(["translate.example.org"], proxies=["127.0.0.1"], root="/dragoman")
-    with live(served, public=public) as url:
-        with listen(Address(port=0)) as free:  # once the service has its own
-            port = free.getsockname()[1]
+    with live(served, public=public) as url, held_port() as port:
         location = documented().replace("127.0.0.1:8080", url.removeprefix("http://"))
         configuration = tmp_path / "nginx.conf"
         configuration.write_text(NGINX.format(folder=tmp_path, port=port, location=location))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ import pytest
 from dragoman.bundle import write_bundle
 from dragoman.config import RunConfig
 from dragoman.model.transformer import Transformer
-from dragoman.system.processes import KERNEL_CACHES, checked_by, limit_kernel_caches, output_of
+from dragoman.system.processes import (
+    KERNEL_CACHES,
+    checked_by,
+    limit_kernel_caches,
+    output_of,
+    signal_handlers_restored,
+    stop_on_signals,
+)
 from dragoman.text.tokens.tokenizer import Tokenizer
 
 # Prints how many MiB of glibc's heap six hundred shapes of one product leave in use.
@@ -164,9 +172,10 @@ def started(path: Path) -> int:
 def ends(pid: int) -> None:
     """Returns once there is no such process, or only what its parent has not asked about."""
     end = time.monotonic() + 60
-    while (status := Path(f"/proc/{pid}/stat")).exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    with suppress(OSError):  # it may end while it is read
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")
@@ -198,3 +207,13 @@ def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     ends(child)
+
+
+def test_a_hang_up_is_noticed_unless_it_is_ignored_as_after_nohup() -> None:
+    with signal_handlers_restored(signal.SIGHUP):
+        for handler, noticed in ((signal.SIG_DFL, True), (signal.SIG_IGN, False)):
+            signal.signal(signal.SIGHUP, handler)
+            with stop_on_signals() as stopped:
+                os.kill(os.getpid(), signal.SIGHUP)
+                assert stopped() == noticed
+            assert signal.getsignal(signal.SIGHUP) == handler

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costs import slowness
 from dragoman.text.segment import Count, Segment, divide, sentences, separator
 from dragoman.text.words.normalise import normalise
 from suites import cases
@@ -130,7 +131,7 @@ def test_a_megabyte_on_a_line_is_cut_in_seconds(unit: str) -> None:
     text = normalise(unit * (1_000_000 // len(unit)))
     start = time.process_time()
     found = segments(text, "ko", 200, len)
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 20 * slowness()
     assert "".join(segment.text + segment.separator for segment in found) == text
     assert max(len(segment.text) for segment in found) <= 200
 

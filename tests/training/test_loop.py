@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from dragoman.config import RunConfig
 from dragoman.data.batches.batch import Example, collate
-from dragoman.errors import DivergenceError, ModelError
+from dragoman.errors import DivergenceError, DragomanError, ModelError
 from dragoman.model.weights import load_tensors
 from dragoman.training import loop
 from dragoman.training.cost.flops import training_flops
@@ -294,6 +294,13 @@ def test_a_new_run_has_no_notice_of_a_dead_one(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
+def test_metrics_on_a_full_disk_say_how_to_continue(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path / "metrics.jsonl", 0)
+    log.path.mkdir()
+    with pytest.raises(DragomanError, match="continue with --resume from the last checkpoint"):
+        log.on_notice(1, "text")
+
+
 def test_metrics_are_one_object_a_line(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.listeners.append(MetricsLog(tmp_path / "metrics.jsonl", 0))
@@ -326,6 +333,8 @@ def test_a_meter_counts_what_the_equations_need_and_what_share_of_the_device_tha
     assert (measured["loss"], measured["tokens_per_second"]) == (12 / 18, 9.0)
     assert measured["flops_per_second"] == flops / 2
     assert measured["utilisation"] == flops / 2 / 1e9
+    meter.add(6.0, 9, [batch])
+    assert meter.read(17.0)["tokens_per_second"] > 0, "by a clock that has not moved on"
 
 
 def test_r_drop_takes_each_pair_through_the_model_twice(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.config import RunConfig
 from dragoman.errors import ConfigError
-from dragoman.workflows.train.run_folder import begin, check_resumable, lock_run
+from dragoman.workflows.train.run_folder import begin, check_resumable, lock_run, output_of
 
 
 @pytest.mark.parametrize("name", ["config.toml", "data.json", "bundle.json", "tokenizer/joint.model", "letter.txt"])
@@ -33,3 +33,12 @@ def test_a_run_begins_in_a_new_folder_in_an_empty_one_and_where_one_has_started(
         begin(folder, [])
         (folder / "config.toml").write_text("", encoding="utf-8")
     check_resumable(folder, toy_run(), resume=False)
+
+
+def test_a_configuration_made_without_a_file_has_a_folder_too(
+    toy_run: Callable[..., RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = toy_run()
+    made = run.model_copy(update={"train": run.train.model_copy(update={"output": None})})
+    assert output_of(made) == tmp_path / "runs" / "toy"

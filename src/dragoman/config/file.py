@@ -5,6 +5,7 @@ Every error names the file, the key, the cause and the remedy, in one line.
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 CHOICES = ("constrained-int", "constrained-float")
 # Parts of the location of a mistake that are no keys.
 NO_KEYS = (*CHOICES, SINGLE_CORPUS, CORPUS_LIST)
+# The keys whose values are lists of corpora.
+CORPORA = (("data", "train"), ("data", "replay"), ("data", "mix", "corpora"))
 Section = TypeVar("Section", bound=BaseModel)
 
 
@@ -61,7 +64,7 @@ def read_output(path: Path, overrides: Sequence[str] = ()) -> Path:
     train = tree.get("train")
     output = train.get("output") if isinstance(train, dict) else None
     if isinstance(output, str):  # as build_config reads it, which would want a project
-        return path.parent.absolute() / Path(output).expanduser()
+        return path.parent.absolute() / _expanded(Path(output), str(path))
     named = {key: value for key, value in tree.items() if key == "project"}
     folder = build_config({**named, "data": {}, "train": {"output": output}}, str(path), path.parent).train.output
     assert folder is not None  # build_config fills it
@@ -108,7 +111,15 @@ def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig
     except ValidationError as error:
         raise ConfigError(f"{where}: {_explain(error)}") from None
     root, output = folder.absolute(), config.train.output or Path("runs") / config.project.name
-    return _with_paths(config, lambda path: root / path.expanduser(), output=root / output.expanduser())
+    return _with_paths(config, lambda path: root / _expanded(path, where), output=root / _expanded(output, where))
+
+
+def _expanded(path: Path, where: str) -> Path:
+    """`path` with the home of a user for `~` or `~name`. Raises ConfigError, which starts with `where`."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{where}: {path}: this machine knows no home of that user; write the whole path") from None
 
 
 def build_section(section: Section, changes: Mapping[str, Any], where: str) -> Section:
@@ -228,7 +239,12 @@ def _explain(error: ValidationError, *where: str) -> str:
     if first["type"] == "value_error":  # our own validators open with the key's name
         cause = first["msg"].removeprefix("Value error, ")
         return f"{key}.{cause}" if key else cause
-    return f"{key}: {_cause(first)}, not {first['input']!r}"
+    return f"{key}: {_cause(first)}, not {_shown(first['input'])}"
+
+
+def _shown(value: Any) -> str:
+    """A value as the file has it: a date or a time of TOML as it is written."""
+    return value.isoformat() if isinstance(value, date | time) else repr(value)
 
 
 def _without_architecture(mistake: ErrorDetails) -> tuple[str, ErrorDetails]:
@@ -248,6 +264,8 @@ def _cause(mistake: ErrorDetails) -> str:
             return 'input should be a path in quotes, or {source = "…", target = "…"}'
         return f"input should be a section of keys, as in [{_dotted(mistake['loc'])}]"
     cause = plain_cause(mistake["msg"]).replace("tuple", "list", 1)
+    if mistake["type"] == "tuple_type" and mistake["loc"] in CORPORA:
+        cause += f' of corpora, as in [[{_dotted(mistake["loc"])}]] or ["FILE.tsv"]'
     is_choice = mistake["type"] != "less_than_equal" and not set(CHOICES).isdisjoint(mistake["loc"])
     return cause[:1].lower() + cause[1:] + (', or "auto"' if is_choice else "")
 

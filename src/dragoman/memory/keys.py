@@ -23,6 +23,13 @@ _ONE_FORM = frozenset(["bo", "dz", "id", "ja", "jv", "km", "ko", "lo", "ms", "my
 _MANY_FORMS = frozenset(
     ["ar", "be", "bs", "cs", "cy", "ga", "gd", "he", "hr", "lt", "lv", "mt", "pl", "ro", "ru", "sk", "sl", "sr", "uk"]
 )
+# Languages that write 1,234.5; others write 1.234,5 or 1 234,5 (CLDR).
+_POINT = frozenset(
+    [
+        "am", "bn", "bo", "cy", "dz", "en", "fil", "ga", "gd", "gu", "ha", "he", "hi", "ig", "ja", "kn", "ko", "ml",
+        "mr", "ms", "mt", "my", "ne", "pa", "si", "sw", "ta", "te", "th", "tl", "ur", "yo", "yue", "zh", "zu",
+    ]
+)  # fmt: skip
 _TOKEN = re.compile(rf"[{_SINGLE}]|\d+|[^\W\d_{_SINGLE}]+|[^\w\s]|_")
 
 
@@ -38,21 +45,29 @@ def without_numbers(key: str) -> str:
     return NUMBER.sub("0", key)
 
 
-def with_numbers_of(new: str, source: str, target: str, language: str) -> str | None:
+def with_numbers_of(new: str, source: str, target: str, pair: tuple[str, str]) -> str | None:
     """The `target` of `source` with the numbers of `new`, which differs from `source` in numbers alone.
 
-    None unless each number that differs is once in the source and once in the target, and where the word after it in
-    the target, whose language is `language` (a primary subtag), may be another after the new number: `3rd`, `1 file`.
-    Korean particles agree with the new number.
+    `pair` are the primary subtags of their languages. None unless each number that differs is once in the source and
+    once in the target, and where the word after it in the target may be another after the new number (`3rd`, `1 file`),
+    or the new number is written otherwise in the target (1.5 in German). Korean particles agree with the new number.
     """
+    language = pair[1]
     old, wanted = NUMBER.findall(source), NUMBER.findall(new)
     changes = {number: other for number, other in zip(old, wanted, strict=True) if number != other}
     numbers = NUMBER.findall(target)
     if any(old.count(number) != 1 or numbers.count(number) != 1 for number in changes):
         return None
+    if not _POINT.issuperset(pair) and any(_is_written_otherwise(*change) for change in changes.items()):
+        return None
     if language not in _ONE_FORM and any(_is_bound(*change, source, target, language) for change in changes.items()):
         return None
     return _NUMBER_AND_RUN.sub(lambda match: _changed(match[1], match[2], changes), target)
+
+
+def _is_written_otherwise(old: str, new: str) -> bool:
+    """Whether a number has a point or a comma that the one in its place, which both sides write alike, has not."""
+    return not set(",.").intersection(new) <= set(old)
 
 
 def _is_bound(old: str, new: str, source: str, target: str, language: str) -> bool:

@@ -9,6 +9,7 @@ the newest counts. Writers take turns (a transaction for each call of `add`), an
 
 import sqlite3
 import threading
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -41,6 +42,8 @@ FREQUENCY = "create virtual table temp.frequency using fts5vocab('main', 'trigra
 LOOKED_UP, MOST_TRIGRAMS, LEAST_TRIGRAMS, POSTINGS, CANDIDATES = 64, 16, 4, 10_000, 200
 # Units with other numbers that are tried, the newest ones: a memory may have "Page 1" to "Page 100000".
 ADAPTED = 50
+# Units that are read at once.
+PAGE = 500
 # New units after which the index is put in order.
 MANY = 1000
 BUSY_SECONDS = 10.0
@@ -163,9 +166,8 @@ class Memory:
             return MemoryMatch(100, source, target, origin)
         newest = "numberless = ? order by added desc, id desc limit ?"
         rows = self._rows(newest, without_numbers(key), ADAPTED) if NUMBER.search(key) else []
-        language = primary_language(self.pair[1])
         for _, source, target, origin, known in rows:
-            if (adapted := with_numbers_of(key, known, target, language)) is not None:
+            if (adapted := with_numbers_of(key, known, target, self.pair)) is not None:
                 return MemoryMatch(99, source, adapted, origin)
         return None
 
@@ -207,11 +209,14 @@ class Memory:
             return self._database.execute(query, (*self.pair, *values)).fetchall()
 
     def units(self) -> Iterator[MemoryUnit]:
-        """All units, in the order in which they were added."""
-        last = 0
-        while rows := self._rows("id > ? order by id limit 1000", last):
-            yield from (MemoryUnit(source, target, origin) for _, source, target, origin, _ in rows)
-            last = rows[-1][0]
+        """All units, those that were added last, or again, at the end: of several for a source the last one counts."""
+        query = "select id from units where source_language = ? and target_language = ? order by added, id"
+        with explained(self.path), self._lock:
+            numbers = array("q", (number for (number,) in self._database.execute(query, self.pair)))
+        for begin in range(0, len(numbers), PAGE):
+            page = numbers[begin : begin + PAGE]
+            rows = {row[0]: row for row in self._rows(f"id in ({', '.join('?' * len(page))})", *page)}
+            yield from (MemoryUnit(*rows[number][1:4]) for number in page if number in rows)
 
 
 @dataclass(frozen=True, slots=True)

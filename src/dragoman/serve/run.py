@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -23,7 +23,7 @@ from dragoman.serve.app import make_app
 from dragoman.serve.connection import Protocol
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
-from dragoman.serve.http.origins import PublicAddress, public_address
+from dragoman.serve.http.origins import PublicAddress, host_name, public_address
 from dragoman.serve.work.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
@@ -55,7 +55,8 @@ class Address:
     @property
     def public(self) -> PublicAddress:
         """How it is known outside."""
-        return public_address((self.host, *self.names), self.origins, self.proxies, self.root)
+        names = (self.host, *map(host_name, self.names))
+        return public_address(names, self.origins, self.proxies, self.root)
 
 
 class _Server(uvicorn.Server):
@@ -149,9 +150,7 @@ def listen(address: Address, has_keys: bool = False, shared: bool = False) -> so
 
     Raises ConfigError, also for one that everyone in the network could use.
     """
-    opened = _bound(address, has_keys, shared)
-    opened.listen(2048)
-    return opened
+    return _bound(address, has_keys, shared, backlog=2048)
 
 
 @contextmanager
@@ -159,13 +158,13 @@ def reserved(address: Address, has_keys: bool) -> Iterator[socket.socket]:
     """A port that is this service's until the block ends, for processes that open it `shared`. Raises as `listen`."""
     if sys.platform != "linux":
         raise ConfigError("--replicas: only Linux deals out connections to several processes; leave it out")
-    with _bound(address, has_keys) as free:  # which a port that others share is not
-        address = replace(address, port=free.getsockname()[1])
-    with _bound(address, has_keys, shared=True) as port:
+    if address.port:
+        _bound(address, has_keys).close()  # it is refused where others share it
+    with _bound(address, has_keys, shared=True) as port:  # for 0 the system chooses one that nobody has, shared or not
         yield port
 
 
-def _bound(address: Address, has_keys: bool, shared: bool = False) -> socket.socket:
+def _bound(address: Address, has_keys: bool, shared: bool = False, backlog: int = 0) -> socket.socket:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
@@ -179,6 +178,8 @@ def _bound(address: Address, has_keys: bool, shared: bool = False) -> socket.soc
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
         opened.bind(where)
+        if backlog:  # where two bind a port at once, the second is refused here
+            opened.listen(backlog)
     except OSError as error:
         opened.close()
         remedy = "choose another --port" if error.strerror == "Address already in use" else "choose another --host"

@@ -157,7 +157,10 @@ def sigterm_interrupts() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """A function that returns whether SIGINT or SIGTERM has arrived; a second SIGINT stops at once."""
+    """A function that returns whether a signal to end has arrived; a second SIGINT stops at once.
+
+    SIGINT, SIGTERM, and SIGHUP, which a terminal that is closed sends, unless the process ignores it, as after `nohup`.
+    """
     arrived = False
 
     def store_signal(number: int, frame: FrameType | None) -> None:
@@ -165,7 +168,10 @@ def stop_on_signals() -> Iterator[Callable[[], bool]]:
         arrived = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    with signal_handlers_restored(signal.SIGINT, signal.SIGTERM):
-        for number in (signal.SIGINT, signal.SIGTERM) if _in_main_thread() else ():
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # Windows has none
+        ends.append(signal.SIGHUP)
+    with signal_handlers_restored(*ends):
+        for number in ends if _in_main_thread() else ():
             signal.signal(number, store_signal)
         yield lambda: arrived

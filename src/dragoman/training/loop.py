@@ -53,6 +53,7 @@ from dragoman.training.update.optimizer import build_optimizer, clip_grad_norm
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
 from dragoman.training.update.schedule import learning_rate
+from dragoman.training.update.threads import continue_with_threads
 
 # Updates on a device after which their losses are read, if no report does so before.
 UNREAD = 100
@@ -143,8 +144,9 @@ class Trainer:
         if not self._end():  # drop a validation that only an earlier end of the run caused
             self.validated = {s: value for s, value in self.validated.items() if self.triggers.is_validation(s)}
         self.gradient.resume(progress.precision, progress.splits, progress.balance)
-        if self.config.train.threads is None and self.device.type == "cpu":
-            torch.set_num_threads(progress.threads)
+        on_cpu = self.device.type == "cpu"
+        if on_cpu and (changed := continue_with_threads(progress.threads, self.config.train.threads)):
+            self._notice(changed)
         if progress.torch != torch.__version__:
             self._notice(
                 f"started with PyTorch {progress.torch}, now {torch.__version__}: results will not be bit-identical"
@@ -177,6 +179,8 @@ class Trainer:
         self.model.train()
         self.prepare()
         if not self.step:
+            if self.group.is_main:  # of a run that was killed before its first checkpoint
+                self.snapshots.drop_after(-1)
             self._snapshot()
         self.meter.start(self.seconds)
         with stop_on_signals() as stopped:

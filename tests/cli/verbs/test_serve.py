@@ -20,6 +20,7 @@ import uvicorn
 
 from dragoman.cli.main import main
 from dragoman.serve import run as run_module
+from ports import without_name_servers
 
 
 @pytest.fixture
@@ -40,6 +41,10 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         "1",
         "--log",
         "json",
+        "--drain",
+        "300",
+        "--max-seconds",
+        "600",
     ]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True)
     assert process.stderr
@@ -65,7 +70,7 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(100))
     found: list[httpx.Response] = []
     body = {"text": text, "target": "ko"}
-    asking = threading.Thread(target=lambda: found.append(httpx.post(f"{url}/v1/translate", json=body, timeout=60)))
+    asking = threading.Thread(target=lambda: found.append(httpx.post(f"{url}/v1/translate", json=body, timeout=600)))
     asking.start()
     while "dragoman_open_requests 1.0" not in httpx.get(f"{url}/metrics", timeout=60).text and not found:
         pass
@@ -73,10 +78,11 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     refused = [httpx.get(f"{url}/readyz", timeout=60), httpx.post(f"{url}/v1/translate", json=body, timeout=60)]
     assert [answer.status_code for answer in refused] == [503, 503]
     assert refused[1].headers["retry-after"] == "5"
+    process.send_signal(signal.SIGTERM)  # a second one: it need not listen any longer
     asking.join()
     assert found[0].status_code == 200
     assert found[0].json()["translations"][0]["text"].count("\n") == 99
-    assert process.wait(60) == 0
+    assert process.wait(600) == 0
     reader.join()
     logged = [json.loads(line) for line in lines if line.startswith("{")]
     assert any(one["path"] == "/v1/translate" and one["status"] == 200 and one["tokens"] > 1000 for one in logged)
@@ -117,7 +123,8 @@ def test_on_sigterm_it_listens_for_a_moment_and_on_ctrl_c_it_does_not(monkeypatc
         (["--port", "70000"], 2, "'--port': should be less than or equal to 65535"),
     ],
 )
-def test_what_it_cannot_serve_is_one_line(arguments, code, message, capsys):
+def test_what_it_cannot_serve_is_one_line(arguments, code, message, capsys, monkeypatch):
+    without_name_servers(monkeypatch)
     assert main(["serve", *arguments]) == code
     error = capsys.readouterr().err
     assert message in error
@@ -140,7 +147,7 @@ def test_without_the_extra_it_says_how_to_get_it(tmp_path):
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3] / "src")])
     command = [sys.executable, "-m", "dragoman", "serve"]
     found = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False, timeout=120
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False, timeout=600
     )
     assert found.returncode == 1
     assert found.stderr == 'dragoman: uvicorn is not installed; `pip install "dragoman[serve]"`\n'

@@ -1,6 +1,8 @@
 """Confidence: learned from translations and references, stored, read, and the same alone and in a batch."""
 
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -216,6 +218,16 @@ def test_what_has_a_fault_is_not_also_doubtful() -> None:
     assert [flag.kind for flag in with_doubts(unlikely, judged).warnings] == ["doubtful"]
     assert with_doubts(flagged, judged) == flagged
     assert add_confidence([unlikely], judged, DecodeConfig(doubtful=False), lambda _: []) == [unlikely]
+
+
+def test_a_doubt_names_two_numbers_of_which_the_first_is_lower() -> None:
+    translations, references, _ = lines()
+    judged = judged_confidence(translations, references)
+    for translation in translations[:20]:
+        near = replace(judged, doubtful=judged.probability(translation) + 1e-6)
+        (doubt,) = with_doubts(translation, near).warnings
+        confidence, limit = map(float, re.findall(r"\d\.\d+", doubt.text))
+        assert confidence < limit or limit == 0
 
 
 def test_doubts_are_stored(tmp_path: Path) -> None:

@@ -305,6 +305,13 @@ def test_an_empty_file_is_named_as_empty(tmp_path: Path) -> None:
     assert complaint.endswith("; one file is empty")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n\r\n\r\n"])
+def test_empty_lines_at_the_end_of_one_file_are_named(tmp_path: Path, end: str) -> None:
+    whole = varied_lines(200)
+    complaint = refusal(two_files(tmp_path, "\n".join(whole) + "\n" + end, "\n".join(whole)))
+    assert complaint.endswith("; the last lines of a.en, from 201 on, are empty: remove them")
+
+
 def test_a_file_that_was_cut_short_is_not_reported_to_diverge_somewhere(tmp_path: Path) -> None:
     whole = varied_lines(200)
     complaint = refusal(two_files(tmp_path, "\n".join(whole), "\n".join(whole[:150])))

@@ -325,3 +325,41 @@ def test_a_break_that_is_a_reference_is_of_the_text(tmp_path: Path, source: str,
     document = opened(tmp_path, content)
     assert [unit.source.text for unit in document.units] == [text]
     assert f">{target}</target>" in written(document, [InlineText(text.upper())])
+
+
+TRADOS = """<xliff xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0" version="1.2"\
+ xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" datatype="x" source-language="en"\
+ target-language="ko"><body><trans-unit id="u"><source>One. Two. Three.</source><seg-source>\
+<mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk> <mrk mtype="seg" mid="3">Three.</mrk>\
+</seg-source><target><mrk mtype="seg" mid="1">하나.</mrk> <mrk mtype="seg" mid="2"/> <mrk mtype="seg" mid="3"/>\
+</target><sdl:seg-defs><sdl:seg id="1" locked="true" conf="ApprovedSignOff"/><sdl:seg id="2" conf="Draft"/>\
+<sdl:seg id="3" locked="true"/></sdl:seg-defs></trans-unit></body></file></xliff>
+"""
+LOCKED = """<xliff xmlns:x="{}" version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"\
+ datatype="x" source-language="en" target-language="ko"><body><trans-unit id="1" {}><source>Save</source>\
+<target>저장</target></trans-unit><trans-unit id="2" x:locked="false"><source>Close</source><target/></trans-unit>\
+</body></file></xliff>
+"""
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_segments_that_trados_has_locked_stay(tmp_path: Path, update: bool) -> None:
+    request = replace(EN_KO, update=update)
+    document = opened(tmp_path, TRADOS, request)
+    assert [unit.source.text for unit in document.units] == ["Two."]
+    result = written(document, [InlineText("둘.")], request)
+    assert result == TRADOS.replace('<mrk mtype="seg" mid="2"/>', '<mrk mtype="seg" mid="2">둘.</mrk>').replace(
+        '<mrk mtype="seg" mid="3"/>', '<mrk mtype="seg" mid="3"></mrk>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("space", "lock"), [("MQXliff", 'x:locked="locked"'), ("http://www.memsource.com/mxlf/2.0", 'x:locked="true"')]
+)
+def test_units_that_memoq_or_phrase_has_locked_stay(tmp_path: Path, space: str, lock: str) -> None:
+    content = LOCKED.format(space, lock)
+    document = opened(tmp_path, content)
+    assert [unit.source.text for unit in document.units] == ["Close"]
+    assert written(document, [InlineText("닫기")]) == content.replace("<target/>", "<target>닫기</target>")
+    everything = opened(tmp_path, content, replace(EN_KO, confirmed=True))
+    assert [unit.source.text for unit in everything.units] == ["Save", "Close"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costs import slowness
 from documents.packages import inline, shown
 from dragoman.documents.office.paragraphs import (
     Alone,
@@ -140,9 +141,12 @@ MANY = [mark(str(number), str(number)) for number in range(6000)]
     ids=["unclosed", "text", "break", "empty"],
 )
 def test_many_ranges_in_each_other_take_little_time(tokens: list[Token], count: int) -> None:
-    started = time.process_time()
-    ranges = with_ranges(tokens)
-    assert time.process_time() - started < 1.2  # a look at all open ranges for each mark took 2 s and more
+    took = []
+    for _ in range(3):
+        started = time.process_time()
+        ranges = with_ranges(tokens)
+        took.append(time.process_time() - started)
+    assert min(took) < 1.2 * slowness()  # a look at all open ranges for each mark took 2 s and more
     assert len(ranges) == count
     assert [element for token in ranges for element in token.elements] == elements(tokens)
 

@@ -88,6 +88,10 @@ def test_what_is_needed_is_fetched_and_nothing_else() -> None:
     both = repository({**FILES, "model.safetensors": 298_000_000})
     assert "model.safetensors" in both.needed
     assert "pytorch_model.bin" not in both.needed
+    parts = {f"model-0000{n}-of-00002.safetensors": 5_000_000_000 for n in (1, 2)}
+    large = repository({**FILES, "model.safetensors.index.json": 9, **parts})
+    assert {"model.safetensors.index.json", *parts} < set(large.needed)
+    assert "pytorch_model.bin" not in large.needed
     ct2 = repository({"model.bin": 9, "config.json": 9, "shared_vocabulary.json": 9, "src.spm.model": 9, "model.pt": 9})
     assert ct2.needed == ["config.json", "model.bin", "shared_vocabulary.json", "src.spm.model"]
 

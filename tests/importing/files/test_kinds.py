@@ -27,6 +27,7 @@ def folder_of(root: Path, files: dict[str, str]) -> Path:
         ("marian", {"config.json": MARIAN, "model.safetensors": "x", "source.spm": "x"}),
         ("marian", {"config.json": MARIAN, "pytorch_model.bin": "x", "tf_model.h5": "x", "rust_model.ot": "x"}),
         ("m2m", {"config.json": '{"model_type": "m2m_100"}', "pytorch_model.bin": "x"}),
+        ("m2m", {"config.json": '{"model_type": "m2m_100"}', "model.safetensors.index.json": "{}"}),
         ("npz", {"decoder.yml": "x", "opus.npz": "x", "source.spm": "x"}),
         ("npz", {"model.npz": "x"}),
         ("ctranslate2", {"config.json": "{}", "model.bin": "x", "shared_vocabulary.json": "[]"}),
@@ -44,6 +45,32 @@ def test_a_file_is_known_by_its_name_or_content(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             archive.writestr("en_ko/metadata.json", "{}")
         assert kind_of(tmp_path / name) == "argos"
+
+
+def test_an_archive_is_a_package_of_argos_only_if_it_looks_like_one(tmp_path: Path) -> None:
+    reasons = {
+        "opus-2020-06-17.zip": ("opus.npz", "an archive; unpack it, and give the folder"),
+        "en-ko.dragoman": ("bundle.json", f"a packed model of Dragoman; `dragoman model install {tmp_path}/en-ko.drag"),
+    }
+    for name, (member, why) in reasons.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr(member, "x")
+        with pytest.raises(ModelError) as refused:
+            kind_of(tmp_path / name)
+        assert str(refused.value).startswith(f"{tmp_path / name}: {why}")
+
+
+def test_the_cache_of_hugging_face_has_the_model_in_a_folder_of_its_commit(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"refs/main": "ab12", "snapshots/ab12/config.json": MARIAN})
+    with pytest.raises(ModelError, match=r"a folder of Hugging Face's cache; give the model in it, .*/snapshots/ab12$"):
+        kind_of(folder)
+
+
+def test_a_pointer_of_git_lfs_inside_a_package_is_named(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 298000000\n"
+    folder = folder_of(tmp_path, {"metadata.json": "{}", "model/model.bin": pointer, "sentencepiece.model": "x"})
+    with pytest.raises(ModelError, match=r"/model/model\.bin: \d+ bytes, a Git LFS pointer; fetch the file itself"):
+        kind_of(folder)
 
 
 STRANGE = [
@@ -64,8 +91,8 @@ STRANGE = [
     ),
     ("ONNX", ["config.json", "encoder_model.onnx", "decoder_model.onnx"], "an ONNX model, without weights to import"),
     ("TensorFlow", ["config.json", "tf_model.h5", "source.spm"], "has weights for TensorFlow, Flax or Rust only"),
-    ("shards", ["config.json", "pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin"], "in several files"),
     ("archive", ["opus-2020-06-17.zip"], "an archive; unpack it"),
+    ("PEFT", ["adapter_config.json", "adapter_model.safetensors", "sentencepiece.bpe.model"], "an adapter of PEFT"),
     ("llama.cpp", ["madlad400-3b-mt.gguf"], "a model of llama.cpp, which is not supported"),
 ]
 

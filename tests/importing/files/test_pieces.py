@@ -105,6 +105,24 @@ def test_text_is_segmented_into_the_same_pieces(
     check()
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_two_languages_of_one_script_do_not_change_the_segmentation_of_each_other(kind: str) -> None:
+    """A BPE model merges into pieces of the other side too, before it divides them again."""
+    french = [
+        "le petit chien voit un oiseau rouge",
+        "deux grands chats dans notre vieux jardin",
+        "un oiseau voit le chien",
+    ]
+    models = [learned(lines, model_type=kind) for lines in (ENGLISH, french)]
+    vocabulary = numbering(*models, lacking=1)
+    numbered = renumber(dict(zip(HERE, models, strict=True)), vocabulary, special(vocabulary), is_mark, Path("v"))
+    lines = [*ENGLISH, *french, "a garden in the jardin", "little birds"]
+    for before, after in zip(map(loaded, models), numbered.models, strict=True):
+        assert [before.EncodeAsPieces(line) for line in lines] == [
+            after.processor.EncodeAsPieces(line) for line in lines
+        ]
+
+
 @pytest.mark.slow
 def test_ids_are_those_of_the_vocabulary(
     originals: list[sentencepiece.SentencePieceProcessor], vocabulary: dict[str, int], found: Renumbered

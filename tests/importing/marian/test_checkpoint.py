@@ -39,6 +39,29 @@ def test_both_formats_hold_the_same(tmp_path: Path, legacy: bool) -> None:
                    for name, tensor in WEIGHTS.items())  # fmt: skip
 
 
+@pytest.mark.parametrize("name", [SAFETENSORS, PICKLED])
+def test_weights_in_several_files_are_those_of_one(tmp_path: Path, name: str) -> None:
+    """As Hugging Face writes a model of more than 5 GB, or of whatever `max_shard_size` is."""
+    stem, _, kind = name.partition(".")
+    parts = {f"{stem}-0000{n}-of-00002.{kind}": tensors for n, tensors in ((1, ["a.weight", "c"]), (2, ["b"]))}
+    for file, names in parts.items():
+        held = {tensor: WEIGHTS[tensor] for tensor in names}
+        save_file(held, tmp_path / file) if name == SAFETENSORS else torch.save(held, tmp_path / file)
+    index = tmp_path / f"{name}.index.json"
+    index.write_text(json.dumps({"weight_map": {tensor: file for file in parts for tensor in parts[file]}}))
+    together = taken(tmp_path)
+    assert together.keys() == WEIGHTS.keys()
+    assert all(torch.equal(together[tensor], WEIGHTS[tensor]) for tensor in WEIGHTS)
+    assert open_tensors(tmp_path).files == [index.name, *parts]
+    (tmp_path / max(parts)).unlink()
+    with pytest.raises(ModelError, match=rf"00002-of-00002\.{kind}: missing; the weights are in 2 files, fetch all"):
+        open_tensors(tmp_path)
+    for wrong in ({}, {"a": "../model.safetensors"}, "x"):
+        index.write_text(json.dumps({"weight_map": wrong}))
+        with pytest.raises(ModelError, match=r"index\.json: not an index of files with weights; fetch the file again"):
+            open_tensors(tmp_path)
+
+
 def test_a_tensor_that_is_taken_is_gone(tmp_path: Path) -> None:
     save_file(WEIGHTS, tmp_path / SAFETENSORS)
     tensors = open_tensors(tmp_path)

@@ -97,6 +97,32 @@ def test_marians_own_sentencepiece_vocabulary(tmp_path: Path) -> None:
     assert torch.equal(foreign.tensors["projection"][ids], rows[theirs])
 
 
+def test_a_folder_in_which_marian_trains_is_read(tmp_path: Path) -> None:
+    """It has the optimizer next to the model, and settings by other names than an archive of OPUS-MT."""
+    folder = tmp_path / "opus"
+    write_archive(folder)
+    expected = read_npz(folder, pair=PAIR)
+    (folder / "opus.npz").rename(folder / "model.npz")
+    decoder = (folder / "decoder.yml").read_text(encoding="utf-8").replace("opus.npz", "/home/me/model.npz")
+    (folder / "decoder.yml").unlink()
+    (folder / "model.npz.decoder.yml").write_text(decoder, encoding="utf-8")
+    for name in ("model.npz.optimizer.npz", "model.npz.yml", "model.npz.progress.yml"):
+        (folder / name).write_bytes(b"x")
+    for path in (folder, folder / "model.npz"):
+        foreign = read_npz(path, pair=PAIR)
+        assert {"model.npz", "model.npz.decoder.yml"} < foreign.origin.files.keys()
+        assert foreign.tensors is not None
+        assert expected.tensors is not None
+        assert all(torch.equal(tensor, foreign.tensors[name]) for name, tensor in expected.tensors.items())
+
+
+def test_one_sentencepiece_model_is_the_vocabulary_of_both_sides(tmp_path: Path) -> None:
+    model = spm([*ENGLISH, *KOREAN], unk_id=1, eos_id=0, bos_id=-1)
+    (tmp_path / "vocab.spm").write_bytes(model)
+    save(tmp_path / "model.npz", arrays(len(pieces_of(model)) + 2), options())
+    assert read_npz(tmp_path, pair=PAIR).tokenizer.same_ids
+
+
 def test_language_tokens_make_a_pair(tmp_path: Path) -> None:
     write_archive(tmp_path, marks=(">>kor<<", ">>jpn<<"))
     project = read_npz(tmp_path, pair=PAIR).config.project
@@ -168,7 +194,7 @@ def test_damaged_and_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "opus.vocab.yml").unlink()
     refused(r"opus\.vocab\.yml: No such file")
     (tmp_path / "decoder.yml").unlink()
-    refused(r"one \*\.yml is needed, found: none")
+    refused(r"one \*\.vocab\.yml is needed, found: none")
     (tmp_path / "source.bpe").write_text("")
     refused(r"source\.bpe: text is segmented by Moses and BPE")
 

@@ -16,8 +16,12 @@ from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.importing.files.model_bin import read_model_bin
 from dragoman.importing.marian.layers import network_of
+from dragoman.importing.opennmt.arrays import arrays_of
 from dragoman.importing.opennmt.ctranslate2 import read_ctranslate2
-from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.importing.opennmt.folder import read_ct2_folder
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import BOS, EOS, Tokenizer
+from dragoman.workflows.models.dequantise import dequantised
 from importing.ct2_models import TEXTS, foreign_folder, network, toy_tokenizer
 from stand_ins import queries
 
@@ -102,6 +106,75 @@ def test_a_marian_folder_starts_from_zeros(joint: Tokenizer, tmp_path: Path) -> 
         ours.score(queries(sources), sources), theirs.score(queries(sources), sources), strict=True
     ):
         np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+
+
+@pytest.mark.parametrize("tie", ["all", "none"])
+def test_targets_begin_with_the_piece_that_the_folder_names(tie: str, joint: Tokenizer, tmp_path: Path) -> None:
+    """M2M-100 and models of fairseq have a row for <s>, and begin targets with </s>."""
+    folder = foreign_folder(
+        tmp_path / "folder", network(joint, tie=tie), joint, add_source_eos=True, decoder_start_token="</s>"
+    )
+    ours, theirs, tokenizer = both(folder, tmp_path)
+    sources = tokenizer.encode(TEXTS, "source")
+    for found, expected in zip(
+        ours.score(queries(sources), sources), theirs.score(queries(sources), sources), strict=True
+    ):
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+
+
+@pytest.mark.parametrize("quantization", ["float32", "int8"])
+@pytest.mark.parametrize("start", ["</s>", None])
+def test_a_page_begins_targets_as_ctranslate2(
+    start: str | None, quantization: str, joint: Tokenizer, tmp_path: Path
+) -> None:
+    """None: from a vector of zeros, as models of Marian."""
+    folder = foreign_folder(
+        tmp_path / "folder", network(joint), joint, quantization, add_source_eos=True, zero_start=start is None,
+        decoder_start_token="</s>",
+    )  # fmt: skip
+    import_model(folder, tmp_path / "bundle", pair="en-ko", trial=False)
+    values, factors = arrays_of(read_ct2_folder(open_bundle(tmp_path / "bundle").exports[-1]))[
+        "target_embedding.weight"
+    ]
+    rows = values * (1 if factors is None else factors[:, None])
+    np.testing.assert_array_equal(rows[BOS], rows[EOS] if start else 0 * rows[EOS])
+
+
+def test_the_language_token_before_each_source_is_that_of_the_pair(joint: Tokenizer, tmp_path: Path) -> None:
+    """CTranslate2 puts it there by itself, and the other engines where the pair has it."""
+    token = joint.pieces([275], "source")[0]
+    folder = foreign_folder(
+        tmp_path / "folder", network(joint), joint, names={token: ">>vie<<", "<pad>": "<blank>"}, add_source_bos=True,
+        add_source_eos=True, bos_token=">>vie<<",
+    )  # fmt: skip
+    ours, theirs, tokenizer = both(folder, tmp_path)
+    foreign = read_ctranslate2(folder, pair=("en", "vi"), scratch=tmp_path, weights=True)
+    marks = Marks.of(foreign.config.project.all_pairs[0], tokenizer)
+    assert tokenizer.pieces(marks.source, "source") == [">>vie<<"]
+    sources = tokenizer.encode(TEXTS, "source")
+    for found, expected in zip(
+        ours.score(queries(sources, marks=[marks] * len(sources)), sources),
+        theirs.score(queries(sources), sources),
+        strict=True,
+    ):
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+    import_model(folder, tmp_path / "bundle", pair="en-vi", trial=False)
+    with pytest.raises(ModelError, match="CTranslate2 puts >>vie<< before each source, and no other engine does"):
+        dequantised(open_bundle(tmp_path / "bundle"))
+
+
+def test_a_piece_before_each_source_that_is_no_language_is_refused(joint: Tokenizer, tmp_path: Path) -> None:
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint, add_source_bos=True, add_source_eos=True)
+    with pytest.raises(ModelError, match="CTranslate2 puts <s> before each source"):
+        read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path, weights=True)
+
+
+def test_sources_without_an_end_are_announced(joint: Tokenizer, tmp_path: Path) -> None:
+    """OpenNMT trains without </s> behind a source; the network with weights gets one."""
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint)
+    foreign = read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path, weights=True)
+    assert any(note.startswith("its sources get </s> at their end, which the network was") for note in foreign.notes)
+    assert foreign.origin.changes[-1].startswith("Its sources get </s> at their end")
 
 
 def test_it_is_imported_as_a_model_that_can_be_trained(joint: Tokenizer, tmp_path: Path) -> None:

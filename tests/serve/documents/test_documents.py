@@ -2,7 +2,9 @@
 
 import csv
 import json
+import shutil
 import socket
+import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -12,10 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dragoman.serve.documents.document import DocumentRequest, Facts, StoredDocument
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
+from dragoman.serve.native.documents import answer_of
 from dragoman.serve.store.database import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
@@ -98,8 +102,27 @@ def test_the_translation_is_that_of_the_same_document_offline(client, offline, t
     assert found["expires"] > found["created"]
     answer = client.get(f"/v1/documents/{found['id']}/result")
     assert answer.content == expected.files[0].target.read_bytes()
-    assert answer.headers["content-disposition"] == "attachment; filename*=utf-8''a.ko.md"
+    assert answer.headers["content-disposition"] == "attachment; filename=\"a.ko.md\"; filename*=utf-8''a.ko.md"
     assert client.get(f"/v1/documents/{found['id']}/result").content == answer.content  # until it is deleted
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl on this machine")
+@pytest.mark.parametrize(
+    ("name", "saved"), [("a.md", "a.ko.md"), ("보고서 1.md", "___ 1.ko.md"), ("100%.md", "100_.ko.md")]
+)
+def test_curl_saves_a_result_under_its_name(client, url, tmp_path: Path, name: str, saved: str):
+    document = finished(client, upload(client, name, "Hello\n", target="ko"))
+    command = ["curl", "-sSOJ", f"{url}/v1/documents/{document['id']}/result"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == [saved]
+
+
+def test_a_document_that_was_done_before_a_restart_has_its_progress(tmp_path: Path):
+    facts = Facts(id="a", key_hash="", sender="", name="a.md", request=DocumentRequest(), created=1.0)
+    for state, progress in (("done", (3, 3)), ("queued", (0, 0)), ("failed", (0, 0))):
+        document = StoredDocument(tmp_path, facts.model_copy(update={"state": state, "units": 3}))
+        shown = answer_of(document).progress
+        assert (shown.done, shown.total) == progress
 
 
 @pytest.mark.slow

@@ -172,19 +172,18 @@ def test_a_wait_is_ended_where_nothing_comes_in_time(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_server_that_is_frozen_holds_nobody_for_long(tmp_path):
+def test_a_server_that_is_frozen_holds_nobody_for_long(tmp_path, monkeypatch):
     """Its processes are stopped: connections stay open, and nothing ever comes."""
     with postgresql_server() as server:
         state = ServiceState(tmp_path, server.url)
         state.database.create(METADATA)
 
-        def count() -> float:
-            began = time.monotonic()
+        def count() -> None:
             with state.database.begin() as connection:
                 connection.execute(select(NUMBERS))
-            return time.monotonic() - began
 
         count()
+        monkeypatch.setattr(database_module, "REST", 600)
         os.kill(server.process.pid, signal.SIGSTOP)
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
         for child in children:
@@ -193,15 +192,15 @@ def test_a_server_that_is_frozen_holds_nobody_for_long(tmp_path):
             began = time.monotonic()
             with pytest.raises(DatabaseGone, match="does not answer: "):
                 count()
-            assert time.monotonic() - began < 3 * database_module.ANSWER
+            assert time.monotonic() - began < 60  # what would be waited for never comes
             began = time.monotonic()
             with pytest.raises(DatabaseGone, match="silent"):
                 count()
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < database_module.ANSWER  # it is not asked
         finally:
             for child in (*children, server.process.pid):
                 os.kill(int(child), signal.SIGCONT)
-        time.sleep(database_module.REST)
+        state.database._asked_again = 0.0  # as once that time has passed
         count()
         assert SharedRates(state.database).take("a", 2) == 0.0
         state.close()

@@ -78,6 +78,7 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     answers = [post(url, slow) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert 1 <= int(answers[2].headers["Retry-After"]) <= 60
+    assert f"wait {answers[2].headers['Retry-After']} s" in answers[2].json()["detail"]
 
     key, small = service.keys.create("small", characters_per_day=8)
     assert post(url, small).status_code == 200  # 5 characters
@@ -87,6 +88,21 @@ def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guar
     assert service.keys.used_today(key.id) == 5
     usage = deepl.DeepLClient(small, server_url=url).get_usage()
     assert (usage.character.count, usage.character.limit) == (5, 8)
+
+
+def test_the_seconds_to_wait_are_never_too_few(guarded, monkeypatch):
+    service, url, _ = guarded
+    _, text = service.keys.create("waiting", per_minute=60)
+    for seconds, wait in ((0.2, "1"), (1.2, "2"), (29.5, "30")):
+
+        async def take(key, per_minute, seconds=seconds):
+            return seconds
+
+        monkeypatch.setattr(service, "take", take)
+        refused = post(url, text)
+        assert refused.status_code == 429
+        assert refused.headers["Retry-After"] == wait
+        assert f"wait {wait} s" in refused.json()["detail"]
 
 
 def test_given_translations_and_prefixes_count_as_texts_do(guarded):
@@ -116,6 +132,17 @@ def test_only_what_is_translated_counts(guarded, monkeypatch):
     assert [post(url, text).status_code for _ in range(3)] == [200, 200, 429]
 
 
+class Held:
+    """An engine that searches as often as it is let: what it has not started can still be left or refused."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.let = engine, threading.Semaphore(1)
+
+    def translate(self, queries: Any, options: Any) -> Any:
+        assert self.let.acquire(timeout=60)
+        return self.engine.translate(queries, options)
+
+
 class Failing:
     """An engine that fails after the first call."""
 
@@ -135,19 +162,22 @@ def test_of_a_stream_that_fails_or_is_left_only_what_was_sent_counts(guarded, mo
     body, headers = {**HELLO, "text": "A dog. A cat. A bird."}, {"Authorization": f"Bearer {text}"}
     assert "event: done" in post(url, text, body, "/v1/translate/stream").text
     assert service.keys.used_today(key.id) == 21
+    translator = service.models.models["en-ko"].translator
+    engine, held = translator.engine, Held(translator.engine)
+    monkeypatch.setattr(translator, "engine", held)
     long = {**body, "text": "The dog is in the garden. " * 1000}
     stream = httpx.stream("POST", f"{url}/v1/translate/stream", json=long, headers=headers, timeout=60)
     with stream as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: sentence"
         assert service.keys.used_today(key.id) == 21 + len(long["text"])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (used := service.keys.used_today(key.id)) > len(long["text"]):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert used > 21
-    translator = service.models.models["en-ko"].translator
-    monkeypatch.setattr(translator, "engine", Failing(translator.engine))
+    held.let.release(1000)  # what was started ends
+    monkeypatch.setattr(translator, "engine", Failing(engine))
     assert "event: problem" in post(url, text, body, "/v1/translate/stream").text
     assert service.keys.used_today(key.id) == used + len("A dog.")
 
@@ -234,23 +264,19 @@ def test_a_key_revoked_during_a_request_ends_it(guarded, monkeypatch):
     monkeypatch.setattr("dragoman.serve.http.call.RECHECK", 0.05)
     monkeypatch.setattr(keys_module, "RECHECK", 0.05)
     _, key = service.keys.create("soon gone")
+    translator = service.models.models["en-ko"].translator
+    held = Held(translator.engine)
+    monkeypatch.setattr(translator, "engine", held)
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(900))
-    started = threading.Event()
-
-    def revoke() -> None:
-        started.wait()
-        service.keys.revoke("soon gone")
-
-    thread = threading.Thread(target=revoke)
-    thread.start()
     headers = {"Authorization": f"Bearer {key}"}
     body = {"text": text, "source": "en", "target": "ko"}
     with httpx.stream("POST", f"{url}/v1/translate/stream", json=body, headers=headers, timeout=120) as answer:
         events = []
         for line in answer.iter_lines():
             events.append(line)
-            started.set()
-    thread.join()
+            if len(events) == 1:
+                service.keys.revoke("soon gone")
+    held.let.release(1000)  # what was started ends
     assert "event: problem" in events
     assert "the key was revoked" in "".join(events)
     assert "event: done" not in events
@@ -258,11 +284,16 @@ def test_a_key_revoked_during_a_request_ends_it(guarded, monkeypatch):
     assert post(url, key).status_code == 401
 
 
-def test_no_key_is_in_the_log(guarded, caplog):
+def test_no_key_is_in_the_log(guarded, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("dragoman.serve"), "disabled", False)  # a library may have set it
     _, url, key = guarded
     with caplog.at_level(logging.INFO, "dragoman.serve"):
         post(url, key)
         get(f"{url}/languages", params={"api_key": key})
+        deadline = time.monotonic() + 60
+        while not all(f" {path} " in caplog.text for path in ("/v1/translate", "/languages")):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
     assert key not in caplog.text
     assert secret_of(key) not in caplog.text
 

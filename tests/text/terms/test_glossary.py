@@ -236,3 +236,35 @@ def test_among_words_with_spaces_it_finds_what_a_regular_expression_does(terms: 
 def test_a_glossary_is_read_from_a_str_or_a_path(tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("dog\thund\n", encoding="utf-8")
     assert Glossary.read(str(tmp_path / "terms.tsv")).entries == Glossary.read(tmp_path / "terms.tsv").entries
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_is_read_as_excel_saves_it(tmp_path: Path, encoding: str, end: str) -> None:
+    rows = ['"server, main"\t"서버, 주"', 'box\t"상자 ""큰"""\t', '"a"\t""', '"""b"""\tㄴ', ""]
+    (tmp_path / "g.tsv").write_bytes(end.join(rows).encode(encoding))
+    assert Glossary.read(tmp_path / "g.tsv").entries == (
+        Entry("server, main", ("서버, 주",)),
+        Entry("box", ('상자 "큰"',)),
+        Entry('"a"', ('""',)),  # which Excel writes with more of them
+        Entry('"b"', ("ㄴ",)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "is_header"),
+    [
+        ("Source\tTarget", True),
+        ("term\ttranslation\tnote", True),
+        ("English\tKorean", True),
+        ("en-US\tko_KR", True),
+        ("영어\t한국어", True),
+        ("English\t영어", False),
+        ("source\t소스", False),
+        ("it\t그것", False),
+    ],
+)
+def test_a_first_line_that_names_its_columns_is_no_term(tmp_path: Path, first: str, is_header: bool) -> None:
+    terms = [entry.term for entry in read(tmp_path, f"# mine\n{first}\nserver\t서버\n").entries]
+    assert terms == ([] if is_header else [first.partition("\t")[0]]) + ["server"]
+    assert len(read(tmp_path, f"server\t서버\n{first}\n").entries) == 2  # further down it is a term

@@ -9,7 +9,7 @@ import torch
 
 from dragoman.config import RunConfig
 from dragoman.errors import ConfigError
-from dragoman.model.weights import load_tensors
+from dragoman.model.weights import load_tensors, save_tensors
 from dragoman.training.loop import Trainer
 from dragoman.training.report.reports import TrainingListener
 from dragoman.training.resume.checkpoint import checkpoint
@@ -118,3 +118,14 @@ def test_one_process_of_several_writes_them(toy_run: Run, toy_trainer: MakeTrain
         trainer.group = ProcessGroup(rank, 2)
         trainer._snapshot()
         assert list(snapshots(tmp_path)) == steps
+
+
+def test_a_run_that_starts_again_has_no_snapshots_of_the_one_before(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    """One was killed before its first checkpoint; the other one is shorter and has another shape."""
+    (tmp_path / "snapshots").mkdir()
+    for step in (0, 16, 512):
+        save_tensors(tmp_path / "snapshots" / f"{step:08d}.safetensors", {"weight": torch.zeros(2)})
+    toy_trainer(toy_run(max_steps=4), tmp_path).fit()
+    assert list(snapshots(tmp_path)) == [0, 1, 2, 4]

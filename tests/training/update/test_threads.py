@@ -18,7 +18,7 @@ from dragoman.training.update import threads
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.optimizer import build_optimizer
-from dragoman.training.update.threads import run_in_threads, thread_count_for
+from dragoman.training.update.threads import continue_with_threads, run_in_threads, thread_count_for
 from numerics import assert_same_gradients, rounding
 from suites import covering
 
@@ -141,3 +141,24 @@ def test_a_run_in_threads_resumes_with_the_bits_of_one_that_was_not_stopped(
     second.fit()
     for ours, theirs in zip(second.final.parameters(), whole.final.parameters(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize(
+    ("before", "chosen", "after", "notice"),
+    [
+        (3, None, 3, None),
+        (2, None, 2, "on 2 threads as before, for the same results; this machine has more: train.threads=3 uses them"),
+        (64, None, 3, "started with 64 threads, now 3: results will not be bit-identical"),
+        (2, 3, 3, "started with 2 threads, now 3: results will not be bit-identical"),
+        (3, 3, 3, None),
+    ],
+)
+def test_a_resumed_run_has_the_threads_of_before_if_this_machine_has_them(
+    monkeypatch: pytest.MonkeyPatch, before: int, chosen: int | None, after: int, notice: str | None
+) -> None:
+    monkeypatch.setattr(threads, "usable_processors", lambda: 3)
+    changed = continue_with_threads(before, chosen)
+    assert (changed or "").startswith(notice or "")
+    assert bool(changed) == bool(notice)
+    assert torch.get_num_threads() == after

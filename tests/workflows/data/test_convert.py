@@ -260,3 +260,49 @@ def test_real_memories(path: Path) -> None:
     pairs = [pair for target in ("fr", "de") for pair in read_tmx(path, "en", target)]
     assert pairs
     assert all(pair.source and pair.target for pair in pairs)
+
+
+WAITING = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:m="MQXliff" xmlns:s="sdl"><file\
+ original="a" datatype="x" source-language="en" target-language="ko"><body>
+<trans-unit id="1"><source>One</source><target state="needs-review-translation">하나</target></trans-unit>
+<trans-unit id="2" m:locked="locked"><source>Two</source><target state="final">둘</target></trans-unit>
+<trans-unit id="3" m:status="MachineTranslated"><source>Three</source><target>셋</target></trans-unit>
+<trans-unit id="4" m:confirmed="0"><source>Four</source><target>넷</target></trans-unit>
+<trans-unit id="5" m:confirmed="1" m:status="ManuallyConfirmed"><source>Five</source><target>다섯</target></trans-unit>
+<trans-unit id="6"><source>A b</source><seg-source><mrk mtype="seg" mid="1">A.</mrk> <mrk mtype="seg" mid="2">B.</mrk>\
+ <mrk mtype="seg" mid="3">C.</mrk></seg-source><target><mrk mtype="seg" mid="1">가.</mrk> <mrk mtype="seg"\
+ mid="2">나.</mrk> <mrk mtype="seg" mid="3">다.</mrk></target><s:seg-defs><s:seg id="1" conf="Draft"/>\
+<s:seg id="2" conf="Translated" locked="true"/><s:seg id="3"/></s:seg-defs></trans-unit>
+</body></file></xliff>
+"""
+
+
+@pytest.mark.parametrize("name", ["a.xlf", "a.sdlxliff", "a.mqxliff", "A.MXLIFF"])
+def test_translations_that_wait_for_a_person_are_no_pairs_and_locked_ones_are(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(WAITING, encoding="utf-8")
+    convert_data([tmp_path / name], tmp_path / "pairs.tsv", source="en", target="ko")
+    assert (tmp_path / "pairs.tsv").read_text("utf-8") == "Two\t둘\nFive\t다섯\nB.\t나.\n"
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected"),
+    [
+        (("en", "pt"), ["Bus\tônibus", "Train\ttrem"]),
+        (("en-GB", "pt-PT"), ["Bus\tautocarro", "Train\ttrem"]),
+        (("en-US", "pt-BR"), ["Bus\tônibus", "Train\ttrem"]),
+        (("en", "zh-TW"), ["Bus\t公車"]),
+        (("pt-PT", "pt-BR"), ["autocarro\tônibus"]),
+    ],
+)
+def test_of_several_variants_of_a_language_the_nearest_is_taken(
+    tmp_path: Path, languages: tuple[str, str], expected: list[str]
+) -> None:
+    units = [
+        [("en-US", "Bus"), ("pt-PT", "autocarro"), ("pt-BR", "ônibus"), ("zh-CN", "公交车"), ("zh-TW", "公車")],
+        [("EN_us", "Train"), ("pt", "trem"), ("zh-CN", "火车")],
+    ]
+    variants = ["".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in unit) for unit in units]
+    body = "".join(f"<tu>{of_unit}</tu>" for of_unit in variants)
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header/><body>{body}</body></tmx>', encoding="utf-8")
+    convert_data([tmp_path / "a.tmx"], tmp_path / "pairs.tsv", source=languages[0], target=languages[1])
+    assert (tmp_path / "pairs.tsv").read_text("utf-8").splitlines() == expected

@@ -71,6 +71,13 @@ def test_a_folder_keeps_its_names_and_a_text_is_translated_once(folder: Path, tm
     ]
 
 
+def test_the_files_by_which_office_marks_an_open_document_are_no_documents(folder: Path, tmp_path: Path) -> None:
+    (folder / "~$port.docx").write_bytes(b"\x05Hanna" + bytes(156))
+    result = run([folder], tmp_path / "out")
+    assert names(tmp_path / "out") == ["a.txt", "deep/b.txt"]
+    assert result.failures == ()
+
+
 def test_an_output_without_a_name_of_its_own_is_the_folder_it_is(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,3 +490,38 @@ def test_a_name_that_is_not_utf_8_is_a_name(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()[1] == "TWO"
     assert result.review is not None
     assert "\\udcc7" in result.review.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "earlier"),
+    [
+        ("a.json", '{"a": ["new", "one"], "b": ["two"]}', '{"a": ["eins"], "b": ["zwei"]}'),
+        ("a.yaml", "a:\n  - new\n  - one\n", "a:\n  - eins\n"),
+        (
+            "strings.xml",
+            '<resources><string-array name="a"><item>new</item><item>one</item></string-array></resources>',
+            '<resources><string-array name="a"><item>eins</item></string-array></resources>',
+        ),
+    ],
+)
+def test_an_update_warns_of_a_list_whose_entries_may_have_moved(
+    tmp_path: Path, name: str, source: str, earlier: str
+) -> None:
+    class Warnings(Listener):
+        def __init__(self) -> None:
+            self.texts = list[str]()
+
+        def on_warning(self, text: str) -> None:
+            self.texts.append(text)
+
+    (tmp_path / "out").mkdir()
+    for path, text in ((tmp_path / name, source), (tmp_path / "out" / name, earlier)):
+        path.write_text(text, encoding="utf-8")
+    task = DocumentTask((tmp_path / name,), tmp_path / "out" / name, update=True)
+    warnings = [Warnings(), Warnings()]
+    for listener in warnings:
+        run_documents(task, chosen(Capitals()), [listener])
+    assert ["the list 'a' has 2 entries, and 1 in the earlier translation" in text for text in warnings[0].texts] == [
+        True
+    ]
+    assert not warnings[1].texts  # what was written has as many

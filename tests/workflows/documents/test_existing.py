@@ -132,3 +132,14 @@ def test_a_translation_without_words_replaces_none(tmp_path: Path) -> None:
     [review] = [path.read_text() for path in tmp_path.glob("*.review.tsv")]
     assert "Delete %s\t%s 삭제\tthe translation has no words; the earlier one stays" in review
     assert result.files[0].units_replaced == 0
+
+
+@pytest.mark.parametrize("language", ["kr", "fr", "x-none"])
+def test_a_file_that_declares_another_source_language_is_written(language: str, tmp_path: Path) -> None:
+    content = OTHER_XLIFF.format("ko", "Yes please", "").replace(
+        'source-language="en"', f'source-language="{language}"'
+    )
+    assert language in content
+    (tmp_path / "a.xlf").write_text(content, encoding="utf-8")
+    translated(tmp_path / "a.xlf", Capitals(pair=EN_KO))
+    assert "YES PLEASE" in (tmp_path / "out/a.xlf").read_text(encoding="utf-8")

@@ -229,3 +229,31 @@ def test_a_text_whose_sentences_are_all_in_the_memory_takes_them(tmp_path: Path,
     result = dragoman.translate_documents(translator, tmp_path / "a.txt", tmp_path / "b.txt", memory=tmp_path / "m.tsv")
     assert (tmp_path / "b.txt").read_text(encoding="utf-8") == "파일을 여세요! 창을 닫으세요!\n"
     assert result.from_memory == 1
+
+
+def test_a_review_that_excel_saved_gives_the_rows_that_were_translated(tmp_path: Path) -> None:
+    rows = ["file\tlocation\tsource\ttranslation\twhy", "a\t1\tStill English\tStill English\tformat"]
+    rows += ['a\t2\t"Yes, it is"\t"네, 그래요"\tnumber', ""]
+    (tmp_path / "o.review.tsv").write_bytes("\r\n".join(rows).encode("utf-16"))
+    dragoman.add_to_memory(tmp_path / "m.db", [tmp_path / "o.review.tsv"], source="en", target="ko")
+    units = dragoman.open_memory(tmp_path / "m.db", "en", "ko").units()
+    assert [(unit.source, unit.target) for unit in units] == [("Yes, it is", "네, 그래요")]
+
+
+@pytest.mark.parametrize("name", ["M.TSV", "a.sdlxliff", "a.mqxliff", "a.mxliff"])
+def test_a_memory_has_any_name_of_its_format(tmp_path: Path, name: str) -> None:
+    unit = '<trans-unit id="1"><source>Hi there</source><target>안녕</target></trans-unit>'
+    files = '<file original="a" datatype="x" source-language="en" target-language="ko">'
+    xliff = f'<xliff version="1.2">{files}<body>{unit}</body></file></xliff>'
+    (tmp_path / name).write_text("Hi there\t안녕\n" if name == "M.TSV" else xliff, encoding="utf-8")
+    units = dragoman.open_memory(tmp_path / name, "en", "ko").units()
+    assert [(unit.source, unit.target) for unit in units] == [("Hi there", "안녕")]
+
+
+def test_one_language_chooses_the_pair_that_is_exported(tmp_path: Path, database: Path) -> None:
+    dragoman.add_to_memory(database, [tmp_path / "m.tsv"], source="en", target="de")
+    dragoman.export_memory(database, tmp_path / "o.tmx", target="de-DE")
+    assert 'xml:lang="de"' in (tmp_path / "o.tmx").read_text("utf-8")
+    for wrong in ({"source": "ko"}, {"target": "fr"}, {"source": "en"}):
+        with pytest.raises(ConfigError, match="has en-de, en-ko; choose a pair with --from and --to"):
+            dragoman.export_memory(database, tmp_path / "p.tmx", **wrong)  # type: ignore[arg-type]

@@ -38,8 +38,12 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+def read(table: Path) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in review_pairs(table) or ()]
+
+
 def test_the_pairs_of_a_table_are_those_that_were_written(table: Path) -> None:
-    assert list(review_pairs(table) or ()) == PAIRS
+    assert read(table) == PAIRS
     assert [(row["source"], row["translation"]) for row in review_rows(table)] == PAIRS
 
 
@@ -53,11 +57,11 @@ def test_a_spreadsheet_reads_the_table_and_saves_the_same_pairs(table: Path, quo
     saved = io.StringIO(newline="")
     csv.writer(saved, delimiter="\t", quoting=quoting, lineterminator=newline).writerows(rows)  # type: ignore[arg-type]
     table.write_text(f"\ufeff{saved.getvalue()}", encoding="utf-8", newline="")
-    assert list(review_pairs(table) or ()) == [*PAIRS[:-1], ("plain", "그 대로")]
+    assert read(table) == [*PAIRS[:-1], ("plain", "그 대로")]
 
 
 def test_quotation_marks_that_a_person_typed_without_csv_stay(tmp_path: Path) -> None:
     rows = ["\t".join(COLUMNS), 'a\t1\t"Hi" there\t"안녕" 거기\twhy', 'a\t2\t"open\t닫지 않은 "\twhy', "a\t3\tb\tㄴ"]
     (tmp_path / "out.review.tsv").write_text("\n".join(rows), encoding="utf-8")
     pairs = [('"Hi" there', '"안녕" 거기'), ('"open', '닫지 않은 "'), ("b", "ㄴ")]
-    assert list(review_pairs(tmp_path / "out.review.tsv") or ()) == pairs
+    assert read(tmp_path / "out.review.tsv") == pairs

@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 import dragoman
+from dragoman.config import TokenizerConfig
+from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.data.corpus.corpus import read_lines
+from dragoman.text.tokens.tokenizer import learn
+from dragoman.translator import Translator
 from dragoman.workflows.lines.partial_output import partial_output
 from dragoman.workflows.lines.translate import LinesResult
+from stand_ins import FakeEngine
 
 ENGLISH = [f"There are {n} dogs in the garden." if n % 5 else "" for n in range(90)]
 GREEDY = dragoman.DecodeConfig(beam=1)
@@ -181,6 +186,70 @@ def test_a_memory_is_asked_first(to_korean: dragoman.Translator, tmp_path: Path)
     lines = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
     assert lines == ["강아지 한 마리.", to_korean.translate("A cat.").text]
     assert result.from_memory == 1
+
+
+def test_a_line_that_no_model_of_the_languages_reads_is_left_as_it_is(tmp_path: Path) -> None:
+    """An empty line of a Korean file was for the model into Korean, and `to="en"` refused that."""
+    lines = ["안녕하세요.", "", "12", "Hello."]
+    source, received, output = write(tmp_path / "in", lines), Received(), tmp_path / "out"
+    dragoman.translate_file(source, output, to="en", options=GREEDY, listeners=[received])
+    translations = output.read_text(encoding="utf-8").splitlines()
+    assert translations[0].isascii()
+    assert translations[1:] == lines[1:]
+    dragoman.translate_file(source, output, to="ko", options=GREEDY, force=True, listeners=[received])
+    translations = output.read_text(encoding="utf-8").splitlines()
+    assert translations[:3] == lines[:3]
+    assert not translations[3].isascii()
+    assert received.warnings == [
+        "line 1: en-ko reads other letters than these, which ko-en reads; the line is left as it is"
+    ]
+    with pytest.raises(dragoman.ConfigError, match="no bundled model translates into fr, they are en-ko, ko-en; give"):
+        dragoman.translate_file(source, output, to="fr", force=True)
+
+
+def test_languages_of_a_line_choose_its_bundled_model(tmp_path: Path) -> None:
+    requests = [{"text": "12", "to": "en"}, {"text": "", "from": "ko"}, {"text": "안녕.", "to": "ko"}]
+    source = write(tmp_path / "in.jsonl", map(json.dumps, requests))
+    dragoman.translate_file(source, tmp_path / "out", options=GREEDY)
+    records = [json.loads(line) for line in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
+    assert [record["translations"][0]["text"] for record in records] == ["12", "", "안녕."]
+    assert [[flag["kind"] for flag in record["warnings"]] for record in records] == [[], [], ["script"]]
+    write(source, map(json.dumps, [*requests, {"text": "a", "to": "fr"}]))
+    with pytest.raises(dragoman.DataError, match=r"in\.jsonl:4: no bundled model translates into fr"):
+        dragoman.translate_file(source, tmp_path / "out", options=GREEDY, force=True)
+    assert names(tmp_path) == ["in.jsonl", "out"]
+
+
+def of_two_pairs() -> Translator:
+    """One from English into German or French, whose engine copies."""
+    words = [("open the file and save it please X1 X2", "das ist ein Haus")] * 20
+    letters = "".join(map(chr, range(33, 127)))
+    tokenizer = learn([*words, (letters, letters)] * 4, TokenizerConfig(vocab_size=360))
+    pairs = Pairs((LanguagePair("en", "de"), LanguagePair("en", "fr")))
+    return Translator(tokenizer, FakeEngine(), dragoman.DecodeConfig(), pairs=pairs)
+
+
+def test_a_memory_is_asked_for_the_languages_of_each_line(tmp_path: Path) -> None:
+    """Where only the lines name the target, a memory was not asked at all."""
+    translator, german = of_two_pairs(), write(tmp_path / "german.tsv", ["open the file\tDATEI"])
+    dragoman.add_to_memory(tmp_path / "memory.db", german, source="en", target="de")
+    requests = [{"text": "open the file", "to": language} for language in ("de", "fr", "de")]
+    source, received = write(tmp_path / "in.jsonl", map(json.dumps, requests)), Received()
+
+    def texts(**arguments: Any) -> list[str]:
+        dragoman.translate_file(source, tmp_path / "out", model=translator, force=True, **arguments)
+        records = map(json.loads, (tmp_path / "out").read_text(encoding="utf-8").splitlines())
+        return [record["translations"][0]["text"] for record in records]
+
+    expected = ["DATEI", "open the file", "DATEI"]
+    assert texts(memory=tmp_path / "memory.db", listeners=[received]) == expected
+    assert len(received.notices) == 1
+    assert received.notices[0].endswith("memory.db: nothing from en into fr; it has en → de")
+    with pytest.raises(dragoman.ConfigError, match=r"german\.tsv: names no languages, .* into de or fr; give a"):
+        texts(memory=german)
+    assert texts(memory=german, to="de") == expected
+    with pytest.raises(dragoman.DataError, match="nothing from en into fr"):
+        texts(memory=tmp_path / "memory.db", to="fr")
 
 
 @pytest.mark.parametrize(

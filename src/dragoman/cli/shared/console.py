@@ -22,10 +22,24 @@ class Output(Console):
         raise BrokenPipeError
 
 
+class Messages(Console):
+    """A console on stderr. Work does not end because nobody reads any more: a terminal was closed, a pipe ended."""
+
+    def on_broken_pipe(self) -> None:
+        """Write nothing more."""
+        self.quiet = True
+
+    def _check_buffer(self) -> None:
+        try:
+            super()._check_buffer()
+        except OSError:  # a terminal that is gone has EIO
+            self.on_broken_pipe()
+
+
 @cache
 def console() -> Console:
     """The console that messages go to."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Messages(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str = "", style: str | None = None) -> None:

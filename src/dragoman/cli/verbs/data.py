@@ -17,6 +17,10 @@ TargetAndKeys = Annotated[
     list[str] | None,
     typer.Argument(help="Their translations, line by line; then configuration keys.", metavar="TARGET KEY=VALUE"),
 ]
+# Rules that most pairs break whose sides are swapped, and that of a model; and rules about validation and test.
+RULES_OF_SIDES, RULES_OF_HELD_OUT, DISAGREEMENT = ("script", "language"), ("leakage", "near_leakage"), "disagreement"
+# Share of pairs that cannot be read from which it is no matter of a few lines.
+MANY_UNREADABLE = 0.01
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
@@ -143,17 +147,30 @@ def clean(
         for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
     most = next(iter(result.removed), "")
-    is_unreadable = most in UNREADABLE and bool(result.unreadable)
+    unreadable = sum(result.removed.get(rule, 0) for rule in UNREADABLE) if result.unreadable else 0
+    is_unreadable = most in UNREADABLE and bool(unreadable)
     if not result.pairs_kept and is_unreadable:
         raise DataError(f"{result.unreadable} (nothing was kept; {result.rejects} has all lines)")
     if not result.pairs_kept:
-        raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
-    if 2 * result.pairs_kept < result.pairs:
+        raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: {_guess(most)}")
+    if 2 * result.pairs_kept < result.pairs and not is_unreadable:
         why = f"fewer than half of the pairs are kept, and most went by the rule {most}"
-        guess = "are the two sides swapped, or of other languages than [project] has?"
-        say(f"{why}: {result.unreadable if is_unreadable else guess}", style="bold red")
+        say(f"{why}: {_guess(most)}", style="bold red")
+    elif unreadable > MANY_UNREADABLE * result.pairs:  # of a file in another encoding, only lines in ASCII stay
+        say(f"{unreadable:,} of the removed pairs cannot be read, the first: {result.unreadable}", style="bold red")
     if not as_json:
         say(f"Next: {program()} data split {quoted(config, *result.files)}")
+
+
+def _guess(rule: str) -> str:
+    """What may be the matter where most pairs break a rule."""
+    if rule in RULES_OF_SIDES:
+        return "are the two sides swapped, or of other languages than [project] has?"
+    if rule in RULES_OF_HELD_OUT:
+        return "data.valid and data.test have their sources; were they split from this corpus?"
+    if rule == DISAGREEMENT:
+        return "do the models know text of this kind? --disagreement is the limit"
+    return f"read some of them; the rule is data.clean.{rule}"
 
 
 @data_app.command("split")

@@ -1,7 +1,7 @@
 """`dragoman evaluate`: scores of models and of finished translations on a test set."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,16 +98,21 @@ def evaluate(options: EvaluateOptions) -> None:
         "--compare": options.compare,
         "--translations": options.translations,
         "--tokenize": options.tokenize,
+        "--force": options.force,
+        "--verbose": options.verbose,
     }
+    searching = {"--beam": options.beam, "--length-penalty": options.length_penalty}
     if options.score:
-        for name in [name for name, value in translating.items() if value]:
-            raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
+        useless = {**translating, **searching}.items()
+        _refuse_with_score(name for name, value in useless if value not in (None, []) and value is not False)
     paths, keys = args.search_keys(options.rest, 1, "SOURCE REFERENCE")
     reference = paths[0] if paths else None
     search = [*keys, *(options.options or ())]
     if options.translations and not options.models:
         _refuse_search(options, search)
     changed = changes(search, beam=options.beam, length_penalty=options.length_penalty)
+    if options.score:
+        _refuse_with_score(f"decode.{key}" for key in changed if key != "precision")
     if options.suite is not None:
         if options.suite != "robust":
             raise ConfigError(f"--suite {options.suite}: choose one of: robust")
@@ -121,6 +126,11 @@ def evaluate(options: EvaluateOptions) -> None:
         _print_log_probs(options, reference, changed)
     else:
         _evaluate(options, reference, changed)
+
+
+def _refuse_with_score(names: Iterable[str]) -> None:
+    for name in names:
+        raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
 
 
 def _refuse_search(options: EvaluateOptions, keys: Sequence[str]) -> None:

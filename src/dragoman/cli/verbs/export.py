@@ -8,6 +8,9 @@ import typer
 from dragoman.cli.shared.arguments import MODEL_HELP, Base, Json, app, model_first, search_keys
 from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.errors import ConfigError
+from dragoman.system.processes import sigterm_interrupts
+
+LINES = 1000
 
 
 @app.command()
@@ -40,7 +43,7 @@ def export(
             help="A new model folder, without the training weights; of html the file.",
         ),
     ] = None,
-    lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = 1000,
+    lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = LINES,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
     base: Base = None,
     languages: Annotated[
@@ -59,6 +62,9 @@ def export(
     from dragoman.workflows.models.export import export as run
 
     if to == "html":
+        if languages or lines != LINES:
+            name = "--languages" if languages else "--lines"
+            raise ConfigError(f"{name}: has no effect with --to html, whose page is not verified on text; leave it out")
         _page(model, arguments, quantization, output, force, base, as_json)
         return
     if to != "ctranslate2":
@@ -67,7 +73,7 @@ def export(
         raise ConfigError("--model: several models are for --to html; export one after the other")
     folder, rest = model_first(model[0] if model else None, arguments)
     text, keys = search_keys(rest, 2, "SOURCE REFERENCE")
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         result = run(
             folder,
             *text,
@@ -111,7 +117,7 @@ def _page(
     named = models or [Path(argument) for argument in arguments or ()]
     if not named or (models and arguments):
         raise ConfigError("--to html: give models, each with -m, and nothing else; no text is verified with")
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         page = export_page(named, output, numbers=quantization, force=force, base=base, listeners=[display])
     if as_json:
         print_json({"schema": "dragoman.page/1", "path": page.path, "bytes": page.bytes, "pairs": page.pairs})

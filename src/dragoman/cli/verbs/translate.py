@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")
+# Percent of likeness from which similar sources are named.
+THRESHOLD = 75
 # Documents that are named one by one in the report.
 NAMED = 20
 
@@ -106,8 +108,9 @@ class TranslateOptions:
     ] = None
     memory: args.Memory = None
     memory_threshold: Annotated[
-        int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
-    ] = 75
+        int | None,
+        typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF; 75 unless given."),
+    ] = None
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 6 on a warning other than `doubtful` and `segmented`.")
     ] = False
@@ -177,6 +180,7 @@ def translate(options: TranslateOptions) -> None:
         "columns": options.columns,
         "mark": options.mark,
         "max-chars": options.max_chars,
+        "memory-threshold": options.memory_threshold is not None,
     }
     only_lines = {
         "n-best": options.n_best,
@@ -203,6 +207,10 @@ def translate(options: TranslateOptions) -> None:
         args.refuse_useless(of_ray, "one process; add --ray")
     args.refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
     if files:
+        if not options.memory:
+            args.refuse_useless(
+                {"memory-threshold": options.memory_threshold is not None}, "documents without --memory"
+            )
         _translate_documents(options, files, changes)
     else:
         _translate_lines(options, sentences, changes)
@@ -372,7 +380,7 @@ def _translate_documents(options: TranslateOptions, files: tuple[Path, ...], cha
         resume=options.resume,
         force=options.force,
         memory=options.memory,
-        memory_threshold=options.memory_threshold,
+        memory_threshold=THRESHOLD if options.memory_threshold is None else options.memory_threshold,
         identity=options.identity(),
     )
     with sigterm_interrupts(), Display() as display:

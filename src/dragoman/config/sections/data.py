@@ -36,7 +36,7 @@ class CorpusConfig(Section):
     @property
     def single_file(self) -> Literal["tsv", "jsonl"] | None:
         """The format of a file with both sides, from its name without `.gz` or `.zst`; None for two files."""
-        name = self.source.name.removesuffix(".gz").removesuffix(".zst")
+        name = self.source.name.lower().removesuffix(".gz").removesuffix(".zst")
         if name.endswith(".tsv"):
             return "tsv"
         return "jsonl" if name.endswith(".jsonl") else None

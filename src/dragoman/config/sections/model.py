@@ -118,6 +118,10 @@ class ModelConfig(Section):
                 raise ValueError(
                     f'{key}: only sinusoidal positions have it; remove it, or set positions = "sinusoidal"'
                 )
+        if self.positions == "rotary" and self.d_k % 2:
+            raise ValueError(
+                f"d_k: rotary positions turn pairs of numbers, and {self.d_k} is odd; change d_model, heads or d_k"
+            )
         if self.positions != "learned" and self.max_positions != type(self).model_fields["max_positions"].default:
             raise ValueError('max_positions: only learned positions have it; remove it, or set positions = "learned"')
         return self

@@ -204,6 +204,9 @@ def describe_unequal(corpus: CorpusConfig) -> str:
     shorter, longer = sorted((source, target), key=len)
     if not len(shorter):
         return counts + "one file is empty"
+    if not any(longer[len(shorter) :]):
+        name = (source_path if len(source) > len(target) else target_path).name
+        return f"{counts}the last lines of {name}, from {len(shorter) + 1:,} on, are empty: remove them"
     line = first_suspicious_line(source, target)
     # How surely the files correspond line by line before this line, and how surely they do not from there on.
     gains = [moved - straight for straight, moved in zip(*_misfits(shorter, longer), strict=True)]

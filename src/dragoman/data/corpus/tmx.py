@@ -2,7 +2,8 @@
 
 Input: a `.tmx` file, also compressed (`.gz`, `.zst`). Output: `Pair`s whose number is the line of their `<tu>`. Inline
 codes (`<bpt>`, `<ph>`, …) are left out with the native code in them, as training text has none; `<hi>` keeps its text.
-A code that is a line break leaves a space.
+A code that is a line break leaves a space. `pt` and `pt-BR` are one language, `zh-CN` and `zh-TW` are not; of several
+variants of one the nearest is taken.
 """
 
 import re
@@ -13,7 +14,7 @@ from xml.parsers import expat
 from dragoman.data.corpus.corpus import Pair, decompressed, file_errors
 from dragoman.errors import DataError
 from dragoman.system.parsing import new_xml_parser, xml_blocks
-from dragoman.text.words.language import primary_language
+from dragoman.text.words.language import same_language, tag_distance
 
 # Elements of a segment whose text is native code, and which of them are a line break: by their type, or that text.
 _NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
@@ -35,7 +36,7 @@ class _TmxParser:
         self.segment: list[str] | None = None
         self.code: list[str] = []
         self.is_break = False
-        self.variants: dict[str, str] = {}
+        self.variants: list[tuple[str, str]] = []
         self.seen: set[str] = set()
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -44,7 +45,7 @@ class _TmxParser:
             if name != "tmx":
                 raise DataError(f"{self.path}: not TMX, but <{name}>; check the file")
         if name == "tu":
-            self.line, self.variants = self.parser.CurrentLineNumber, {}
+            self.line, self.variants = self.parser.CurrentLineNumber, []
         elif name == "tuv":
             self.language = attributes.get("xml:lang") or attributes.get("lang", "")
             self.seen.add(self.language)
@@ -67,13 +68,14 @@ class _TmxParser:
                 self.segment.append(" ")
         elif name == "seg" and self.segment is not None:
             text = " ".join("".join(self.segment).split())
-            for wanted in self.languages:
-                if text and _is_language(self.language, wanted):
-                    self.variants.setdefault(wanted, text)
+            if text:
+                self.variants.append((self.language, text))
             self.segment = None
-        elif name == "tu" and len(self.variants) == 2:
-            source, target = self.languages
-            self.pairs.append(Pair(self.variants[source], self.variants[target], self.line))
+        elif name == "tu" and len(self.variants) > 1:
+            source = _nearest(self.variants, self.languages[0])
+            target = _nearest([variant for variant in self.variants if variant is not source], self.languages[1])
+            if source and target:
+                self.pairs.append(Pair(source[1], target[1], self.line))
 
 
 def read_tmx(path: Path, source: str, target: str) -> Iterator[Pair]:
@@ -107,7 +109,9 @@ def _read(handler: _TmxParser) -> Iterator[Pair]:
         raise DataError(f"{path}:{error.lineno}:{error.offset + 1}: not well-formed XML: {what}; repair it") from None
 
 
-def _is_language(tag: str, wanted: str) -> bool:
-    """Whether a variant is in a language: "en-US" is "en", and "en" is no "en-US"."""
-    tag, wanted = tag.replace("_", "-").lower(), wanted.replace("_", "-").lower()
-    return tag == wanted or (primary_language(tag) == wanted)
+def _nearest(variants: list[tuple[str, str]], wanted: str) -> tuple[str, str] | None:
+    """The tag and the text of the variant in a language, of several the nearest to its region."""
+    of_language = [variant for variant in variants if same_language(variant[0], wanted)]
+    if len(of_language) < 2:
+        return of_language[0] if of_language else None
+    return min(of_language, key=lambda variant: tag_distance(variant[0], wanted))

@@ -40,6 +40,9 @@ class DocumentOptions:
     """Of a table: the number from 1 of the column for the translations of `columns`; None: in place of the texts."""
     any_language: bool = False
     """Read the translations that a PO or XLIFF file has even if it says that they are in another language."""
+    confirmed: bool = False
+    """Read what a person has confirmed: locked segments of XLIFF too; with `update`, what waits for a review is read as
+    if it had no translation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """XLIFF 1.2 and 2.x: `<source>` is translated into `<target>`, which has the same inline codes. The rest stays.
 
 A source in segments (`<seg-source>`, `<mrk mtype="seg">`) has a unit per segment. What is marked not to be translated
-is not, native code inside `<ph>`, `<bpt>`, … is copied. The mark of an accelerator key (`_File`) is not translated, but
-set again. `<alt-trans>` and matches are left alone.
+is not, nor what a program of translators has locked; native code inside `<ph>`, `<bpt>`, … is copied. The mark of an
+accelerator key (`_File`) is not translated, but set again. `<alt-trans>` and matches are left alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,17 @@ from dragoman.documents.core.document import Document, DocumentOptions, Translat
 from dragoman.documents.core.labels import length_limit, with_mark, without_mark
 from dragoman.documents.core.spans import UnitSpan, source_of
 from dragoman.documents.core.splice import Decoded, Splice, applied, indent_before, spliced
-from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
+from dragoman.documents.exchange.xliff_codes import (
+    VERSIONS,
+    XliffVersion,
+    allowed_length,
+    begins_before_ends,
+    is_locked,
+    is_waiting,
+    locked_segments,
+    role,
+    waiting_segments,
+)
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
 from dragoman.documents.xml.spans import translated_piece, written_xml, xml_pieces
 from dragoman.documents.xml.text import escape
@@ -32,6 +42,7 @@ class _SourceSegment:
     pieces: list[UnitSpan]
     target: Element | None
     """The translation that it has."""
+    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +86,16 @@ def read(path: Path, options: DocumentOptions) -> Document:
     seen: dict[tuple[int, str], int] = {}
     notices = []
     for entry, scope, owner in _entries(skeleton, root, _Scope(), root):
+        if not options.confirmed:
+            entry = _without_locked(entry)
+            if all(part.locked for part in entry.parts):
+                continue
         key = (owner, entry.holder.attributes.get("id", ""))
         if key[1] and key in seen:
             notices.append(f"line {entry.holder.line}: the id {key[1]!r} again, as in line {seen[key]}")
         seen.setdefault(key, entry.holder.line)
         if options.update:
+            entry = _without_waiting(entry) if options.confirmed else entry
             parts = [replace(part, pieces=[]) if part.target else part for part in entry.parts]
             entry = entry if _is_unfinished(version, entry) else replace(entry, parts=parts)
         if not (options.update and _is_complete(decoded.text, version, entry)):
@@ -140,6 +156,29 @@ def _part(text: str, source: Element, target: Element | None, scope: _Scope) -> 
     return _SourceSegment(source, xml_pieces(text, source, role, lines=lines), target)
 
 
+def _without_locked(entry: _TransUnit) -> _TransUnit:
+    """An entry whose locked segments have nothing to translate."""
+    numbers = locked_segments(entry.holder)
+    if not (numbers or is_locked(entry.holder)):
+        return entry
+    locked = [is_locked(entry.holder) or part.element.attributes.get("mid") in numbers for part in entry.parts]
+    parts = [
+        replace(part, pieces=[], locked=True) if is_part else part
+        for part, is_part in zip(entry.parts, locked, strict=True)
+    ]
+    return replace(entry, parts=parts)
+
+
+def _without_waiting(entry: _TransUnit) -> _TransUnit:
+    """An entry without the translations that no person has confirmed."""
+    numbers, is_all = waiting_segments(entry.holder), is_waiting(entry.holder, entry.target)
+    parts = [
+        replace(part, target=None) if is_all or part.element.attributes.get("mid") in numbers else part
+        for part in entry.parts
+    ]
+    return replace(entry, parts=parts)
+
+
 def _is_unfinished(version: XliffVersion, entry: _TransUnit) -> bool:
     """Whether the state says that the target is none yet."""
     holder = entry.holder if version.state_of_segment else entry.target
@@ -155,7 +194,7 @@ def _is_of_other_languages(skeleton: _XliffFile, entry: _TransUnit, options: Doc
 
 def _is_complete(text: str, version: XliffVersion, entry: _TransUnit) -> bool:
     has_text = entry.target is not None and bool(plain_text(text, entry.target).strip())
-    return has_text and not _is_unfinished(version, entry) and all(part.target for part in entry.parts)
+    return has_text and not _is_unfinished(version, entry) and all(part.target or part.locked for part in entry.parts)
 
 
 def _units(text: str, entry: _TransUnit, scope: _Scope) -> Iterator[Unit]:
@@ -230,6 +269,8 @@ def _entry_splices(
             unchanged = text[part.target.opened : part.target.closing]
             inside.append(Splice(part.element.opened, part.element.closing, unchanged))
             continue
+        if part.locked:
+            inside.append(Splice(part.element.opened, part.element.closing, ""))
         for piece, translation in zip(part.pieces, translations, strict=True):
             if translation is not None:
                 ordered = begins_before_ends(piece, with_mark(piece.inline, translation), source_of(text))

@@ -45,6 +45,17 @@ VERSIONS = {
     "2.": XliffVersion("segment", "srcLang", "trgLang", True, "translated", "translated", ("initial",)),
 }
 
+# What programs write of a translation that no person has confirmed, by the local name of an attribute of its
+# `<trans-unit>`: memoQ, Phrase.
+_WAITING = {
+    "status": (
+        "assembledfromfragments", "machinetranslated", "notstarted", "partiallyedited", "pretranslated", "rejected",
+    ),
+    "confirmed": ("0", "false"),
+}  # fmt: skip
+_SIGNED = ("translated", "approvedtranslation", "approvedsignoff")
+_YES = ("1", "locked", "true", "yes")
+
 # Halves of a pair: the kind, and the attributes by which the other half is found.
 _HALVES: dict[str, tuple[Role, tuple[str, ...]]] = {
     "bpt": ("open", ("rid", "id", "i")),
@@ -113,3 +124,39 @@ def allowed_length(element: Element) -> int | None:
         return int(attributes["maxwidth"])
     match = re.search(r"(\d{1,6})\s*$", attributes.get(_SIZE, ""))
     return int(match[1]) if match else None
+
+
+def is_locked(element: Element) -> bool:
+    """Whether a program of translators has locked a `<trans-unit>` (memoQ, Phrase) or the state of a segment."""
+    return _local(element, "locked") in _YES
+
+
+def locked_segments(unit: Element) -> frozenset[str]:
+    """The numbers of the segments of a `<trans-unit>` that Trados has locked."""
+    return frozenset(_number(segment) for segment in _states(unit) if is_locked(segment))
+
+
+def waiting_segments(unit: Element) -> frozenset[str]:
+    """The numbers of the segments of a `<trans-unit>` whose translations nobody has confirmed in Trados."""
+    return frozenset(_number(segment) for segment in _states(unit) if _local(segment, "conf") not in _SIGNED)
+
+
+def is_waiting(unit: Element, target: Element | None) -> bool:
+    """Whether a translation of XLIFF 1.2 waits for a person, by its state or by what a program wrote next to it."""
+    if target is not None and target.attributes.get("state", "").startswith("needs-"):
+        return True
+    return any(_local(unit, name) in values for name, values in _WAITING.items())
+
+
+def _states(unit: Element) -> list[Element]:
+    """What Trados says of the segments of a `<trans-unit>`: `<sdl:seg>` in `<sdl:seg-defs>`."""
+    return [state for child in unit.children if child.name == "seg-defs" for state in child.children]
+
+
+def _number(state: Element) -> str:
+    return state.attributes.get("id", "")
+
+
+def _local(element: Element, name: str) -> str:
+    """An attribute by its name without namespace, in small letters."""
+    return next((value.lower() for key, value in element.attributes.items() if key.rpartition(" ")[2] == name), "")

@@ -23,7 +23,7 @@ from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Decoded, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import ConfigError
-from dragoman.text.words.language import primary_language, same_language, tag_distance
+from dragoman.text.words.language import LANGUAGE_NAMES, primary_language, same_language, tag_distance
 
 _DELIMITERS = ",;\t|"
 _ENTITY = re.compile(ENTITY)
@@ -34,16 +34,6 @@ _CODE = re.compile(r"(?![A-Z][a-z]+[.!?]?$)[\x21-\x7e]*")
 _KEY = re.compile(r"[\x21-\x7e]*(?:\d|[_./:\\](?=\w))[\x21-\x7e]*")
 # A language as a header names it: a tag or a locale, or in a word.
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
-_LANGUAGES = {
-    "ar": ("arabic", "العربية"), "cs": ("czech", "čeština"), "da": ("danish", "dansk"), "de": ("german", "deutsch"),
-    "el": ("greek", "ελληνικά"), "en": ("english", "영어"), "es": ("spanish", "español"), "fi": ("finnish", "suomi"),
-    "fr": ("french", "français"), "he": ("hebrew", "עברית"), "hi": ("hindi", "हिन्दी"), "hu": ("hungarian", "magyar"),
-    "id": ("indonesian", "bahasa indonesia"), "it": ("italian", "italiano"), "ja": ("japanese", "日本語", "일본어"),
-    "ko": ("korean", "한국어"), "nl": ("dutch", "nederlands"), "no": ("norwegian", "norsk"), "pl": ("polish", "polski"),
-    "pt": ("portuguese", "português"), "ro": ("romanian", "română"), "ru": ("russian", "русский"),
-    "sv": ("swedish", "svenska"), "th": ("thai", "ไทย"), "tr": ("turkish", "türkçe"), "uk": ("ukrainian", "українська"),
-    "vi": ("vietnamese", "tiếng việt"), "zh": ("chinese", "中文", "중국어"),
-}  # fmt: skip
 # Tags that are headers of keys and numbers too.
 _NO_LANGUAGES = ("id", "no")
 # A cell of a header is a short name, not a sentence and not a number.
@@ -163,7 +153,7 @@ def _named(names: Mapping[int, str], *wanted: str) -> int | None:
 
 def _of_language(names: Mapping[int, str], language: str, word: str) -> int | None:
     """The column that is named after a language, or with a word for it; of other tags of the language the nearest."""
-    column = _named(names, language, word) or _named(names, *_LANGUAGES.get(primary_language(language), ()))
+    column = _named(names, language, word) or _named(names, *LANGUAGE_NAMES.get(primary_language(language), ()))
     tags = {column: name.replace("_", "-") for column, name in names.items() if _TAG.fullmatch(name)}
     near = [column for column, tag in tags.items() if same_language(tag, language)]
     return column or min(near, key=lambda column: tag_distance(tags[column], language), default=None)

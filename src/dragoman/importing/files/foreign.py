@@ -76,12 +76,13 @@ def origin_of_folder(kind: str, folder: Path, files: Sequence[str], changes: Seq
     """
     texts = {name: readme_text(folder / name) for name in (README, *LICENSES) if (folder / name).is_file()}
     hashes = {name: sha256(folder / name) for name in sorted({*files, *texts})}
-    header = _front_matter(texts.get(README, ""))
+    header, repository = _front_matter(texts.get(README, "")), cached_repository(folder)
     licenses = {README: header.get("license")} | {file: _license_of_text(texts.get(file, "")) for file in LICENSES}
     license, license_from = next(((name, file) for file, name in licenses.items() if name), (UNKNOWN, None))
     return Origin(
         kind,
-        folder.absolute().name,
+        repository or folder.absolute().name,
+        revision=folder.absolute().name if repository else None,
         license=license,
         license_from=license_from,
         author=header.get("author"),
@@ -90,12 +91,38 @@ def origin_of_folder(kind: str, folder: Path, files: Sequence[str], changes: Seq
     )
 
 
+def cached_repository(folder: Path) -> str | None:
+    """`OWNER/NAME` of a folder in the cache of huggingface_hub, whose name is that of a commit; None elsewhere."""
+    match = re.search(r"models--([^/]+?)(?:--([^/]+))?/snapshots/[^/]+$", folder.absolute().as_posix())
+    return "/".join(filter(None, match.groups())) if match else None
+
+
 def _front_matter(readme: str) -> dict[str, str]:
-    """The plain `key: value` lines of the YAML header of a README; lists and nested keys are left out."""
+    """The keys of the YAML header of a README with their values; those of a list are joined, nested keys left out."""
     header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
-    lines = header[1].split("\n") if header else []
-    matches = (re.fullmatch(r"([\w-]+):\s*(['\"]?)([^\n'\"\[{|>#]+?)\2\s*", line) for line in lines)
-    return {match[1]: match[3].strip() for match in matches if match}
+    values: dict[str, list[str]] = {}
+    items: list[str] = []
+    for line in header[1].split("\n") if header else []:
+        if key := re.fullmatch(r"([\w-]+):(?:\s+(.*))?", line.rstrip()):
+            items = values[key[1]] = _yaml_items(key[2] or "")
+        elif item := re.fullmatch(r"\s*-\s+(.*)", line):
+            items += _yaml_items(item[1])
+        elif line.strip():
+            items = []  # below a key that is nested
+    return {key: ", ".join(texts) for key, texts in values.items() if texts}
+
+
+def _yaml_items(text: str) -> list[str]:
+    """A plain or quoted value of YAML, or those of `[a, b]`; nothing for what has further lines or keys."""
+    text = re.sub(r"(?:^|\s+)#.*", "", text).strip()
+    parts = text[1:-1].split(",") if text.startswith("[") and text.endswith("]") else [text]
+    plain = (re.fullmatch(r"""(['"]?)([^'"\[{|>]+)\1""", part.strip()) for part in parts)
+    return [match[2].strip() for match in plain if match]
+
+
+def is_non_commercial(license: str) -> bool:
+    """Whether the name of a licence is that of one without commercial use: `cc-by-nc-4.0`, `CC BY-NC 4.0`."""
+    return re.search(r"\bnc\b|non[ -]?commercial", license.lower().replace("_", "-")) is not None
 
 
 def _license_of_text(text: str) -> str | None:

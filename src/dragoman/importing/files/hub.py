@@ -39,6 +39,11 @@ NEEDED = (
     "COPYING",
 )
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.bin", "*.npz")
+# An index of weights in several files, and the files.
+PARTS = {
+    "model.safetensors": ("model.safetensors.index.json", "model-*-of-*.safetensors"),
+    "pytorch_model.bin": ("pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"),
+}
 OFFLINE = "download the repository on another machine, and import its folder"
 
 
@@ -58,8 +63,7 @@ class Repository:
     def needed(self) -> list[str]:
         """The files to fetch. Raises ModelError if there are no weights."""
         top = [name for name in self.files if "/" not in name]
-        matching = ([name for name in top if fnmatch(name, pattern)] for pattern in WEIGHTS)
-        weights = next(filter(None, matching), [])
+        weights = next(filter(None, (_matching(top, pattern) for pattern in WEIGHTS)), [])
         if not weights:
             names = ", ".join(sorted(top)[:8]) or "no files"
             wanted = ", ".join(WEIGHTS)
@@ -75,6 +79,13 @@ class Repository:
             f"fetching {counted(len(sizes), 'file')}, {_megabytes(total)}: "
             + ", ".join(f"{name} ({_megabytes(size)})" for name, size in sizes.items()),
         ]
+
+
+def _matching(names: list[str], pattern: str) -> list[str]:
+    """The names of this pattern, or those of an index and its parts."""
+    index, parts = PARTS.get(pattern, ("", ""))
+    whole = [name for name in names if fnmatch(name, pattern)]
+    return whole or [name for name in names if index in names and (name == index or fnmatch(name, parts))]
 
 
 class Hub:

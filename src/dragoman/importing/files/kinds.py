@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Set
 from fnmatch import fnmatch
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.files.foreign import Foreign
@@ -34,6 +34,7 @@ LOOKED_FOR = (
 )
 ELSEWHERE = "take an OPUS-MT model of this pair, such as hf:Helsinki-NLP/opus-mt-ko-en"
 OBJECTS = f"holds Python objects, which are not loaded, because loading can execute code; {ELSEWHERE}"
+ARCHIVE = "an archive; unpack it, and give the folder"
 # What cannot be imported: patterns of names, of which one occurs, and why. The first that fits counts.
 STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
@@ -53,17 +54,16 @@ STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
         f"a checkpoint of OpenNMT-py or fairseq, which {OBJECTS}, or convert it with CTranslate2's converter and "
         "import that folder",
     ),
-    (
-        ("*.index.json",),
-        "the weights are in several files, which is not supported; save the model in one file with "
-        "`save_pretrained(…, max_shard_size='100GB')`",
-    ),
     (("*.onnx", "*.ort"), "an ONNX model, without weights to import; take the model that it was made from"),
     (
         ("tf_model.h5", "flax_model.msgpack", "rust_model.ot"),
         "has weights for TensorFlow, Flax or Rust only; take a copy with model.safetensors or pytorch_model.bin",
     ),
-    (("*.zip", "*.tar", "*.tar.gz", "*.tgz"), "an archive; unpack it, and give the folder"),
+    (("*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.tar.bz2", "*.tar.xz"), ARCHIVE),
+    (
+        ("adapter_config.json", "adapter_model.*"),
+        "an adapter of PEFT, without the weights of its base model; save the whole after `merge_and_unload()`",
+    ),
     (("*.gguf", "*.ggml"), f"a model of llama.cpp, which is not supported; {ELSEWHERE}"),
 )
 # The first bytes of the file that Git LFS leaves in place of a large one.
@@ -83,7 +83,9 @@ def check_files(path: Path) -> None:
     """Raise ModelError if `path` does not exist, and for files in it that hold nothing to read."""
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder; give the model's folder, or hf:NAME to download one")
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+    inside = path / "model"  # of Argos
+    files = [*path.iterdir(), *(inside.iterdir() if inside.is_dir() else ())] if path.is_dir() else [path]
+    for file in sorted(files):
         if file.exists() and not file.is_dir() and not file.is_file():
             raise ModelError(f"{file}: a pipe or a device, not a file; put the file itself there")
         _refuse_pointer(file)
@@ -106,12 +108,14 @@ def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
         raise ModelError(f"{folder}: a model of Dragoman, which needs no import; use it with -m {folder}")
     if "metadata.json" in names and "model" in names:
         return "argos"
-    if "config.json" in names and names & set(WEIGHTS):
+    if "config.json" in names and names & {*WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS)}:
         return _kind_of_config(folder / "config.json")
     if "model.bin" in names:
         return "ctranslate2"
     if any(name.endswith(".npz") for name in names):
         return "npz"
+    if "snapshots" in names and (commits := sorted((folder / "snapshots").glob("*/"))):
+        raise ModelError(f"{folder}: a folder of Hugging Face's cache; give the model in it, {commits[-1]}")
     if lacking := _lacking(names):
         raise ModelError(f"{folder}: {lacking}")
     return None
@@ -134,7 +138,22 @@ def _kind_of_file(path: Path) -> str | None:
         return "argos"
     if path.name in (*WEIGHTS, "model.bin", "config.json", "decoder.yml"):
         raise ModelError(f"{path}: one file of a model; give the folder, {path.absolute().parent}")
-    return "argos" if zipfile.is_zipfile(path) and not path.name.endswith((".pt", ".pth", ".ckpt")) else None
+    checkpoint = path.name.endswith((".pt", ".pth", ".ckpt"))
+    return _kind_of_zip(path) if zipfile.is_zipfile(path) and not checkpoint else None
+
+
+def _kind_of_zip(path: Path) -> str:
+    """The kind of an archive: a package of Argos, whatever its name. Raises ModelError for another, with the reason."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {PurePosixPath(name).name for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        names = {"metadata.json"}  # damaged: its reader says how
+    if "bundle.json" in names:
+        raise ModelError(f"{path}: a packed model of Dragoman; `dragoman model install {path}` installs it")
+    if "metadata.json" not in names:
+        raise ModelError(f"{path}: {ARCHIVE}")
+    return "argos"
 
 
 def _kind_of_config(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from langcodes import Language, tag_is_valid
 
 from dragoman.errors import ConfigError, counted
+from dragoman.importing.files.foreign import cached_repository
 from dragoman.text.words.language import primary_language
 
 # Codes of OPUS and NLLB, and what translation systems call a language that CLDR calls otherwise.
@@ -116,7 +117,8 @@ def _first_languages(*pairs: tuple[Any, Any]) -> tuple[str, str] | None:
 
 def _named_languages(path: Path) -> tuple[str | None, str | None]:
     """The last two codes in a name such as opus-mt-tc-big-en-ko."""
-    match = re.search(r"opus.*-([a-z]{2,3})-([a-z]{2,3})$", path.absolute().name)
+    name = cached_repository(path) or path.absolute().name
+    match = re.search(r"opus.*-([a-z]{2,3})-([a-z]{2,3})$", name)
     return (match[1], match[2]) if match else (None, None)
 
 

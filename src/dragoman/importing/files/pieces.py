@@ -9,8 +9,10 @@ with all pieces of the vocabulary, in this order:
     extras                 pieces of any of the models that the vocabulary lacks
 
 In each model its own pieces keep score and type, language tokens are CONTROL, which no text reaches, and the others are
-UNUSED: SentencePiece never segments text into them, but knows their text. Extras stay pieces, because without them the
-text around them would be segmented differently; for the network they are its unknown token.
+UNUSED: SentencePiece never segments text into them, but knows their text. Their scores are below all others, because
+a BPE model merges into an UNUSED piece too, and divides it only at the end: such merges must come last. Extras stay
+pieces, because without them the text around them would be segmented differently; for the network they are its unknown
+token.
 """
 
 import re
@@ -183,8 +185,9 @@ def tokenizer_keys(content: bytes) -> dict[str, Any]:
 def _written(content: bytes, by_text: Mapping[str, Piece], order: Sequence[str], marks: frozenset[str]) -> bytes:
     """The model with the special tokens and then the pieces of `order`; what it does to text stays the same."""
     pieces = [Piece(name, 0.0, type_) for name, type_ in zip(NAMES, TYPES, strict=True)]
+    lowest = min((piece.score for piece in by_text.values()), default=0.0) - 1.0
     for text in order:
-        piece = by_text.get(text) or Piece(text, 0.0, UNUSED)
+        piece = by_text.get(text) or Piece(text, lowest, UNUSED)
         pieces.append(Piece(text, 0.0, CONTROL) if text in marks else piece)
     specs = {number: value for number, value in fields(content) if number in (NORMALIZER_SPEC, DENORMALIZER_SPEC)}
     trainer = next((value for number, value in fields(content) if number == TRAINER_SPEC), b"")

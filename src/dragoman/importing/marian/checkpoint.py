@@ -1,6 +1,7 @@
 """The weights of another toolkit's model: safetensors, or a file of `torch.save`, which is never executed.
 
-Input: a folder with `model.safetensors` or `pytorch_model.bin`. Output: a mapping of names to tensors from which each
+Input: a folder with `model.safetensors` or `pytorch_model.bin`, or with parts of either and their index, as Hugging
+Face writes a large model. Output: a mapping of names to tensors from which each
 tensor is taken (`pop`). Of safetensors one tensor at a time is read; the other format is read whole, and shrinks as
 tensors are taken. So little is in memory twice.
 
@@ -10,6 +11,7 @@ anything but a flat dictionary of tensors is refused.
 """
 
 from collections import UserDict
+from collections.abc import Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -19,31 +21,39 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from dragoman.errors import ModelError
+from dragoman.importing.files.settings import read_settings
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
+INDEX = ".index.json"
 AGAIN = "fetch the file again"
 
 
 class Tensors(UserDict[str, Tensor]):
     """Tensors by name, of floating-point numbers, each read or kept until it is taken."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, parts: Sequence[Path] = ()) -> None:
+        """`path` has the tensors, or is the index of the files that have them. Raises ModelError."""
         super().__init__()
-        self.path = path
-        self.data: dict[str, Any]  # None: not read yet
-        if path.suffix == ".safetensors":
-            try:
-                with safe_open(path, framework="pt") as file:
-                    self.data = dict.fromkeys(file.keys())
-            except (SafetensorError, OSError) as error:
-                raise ModelError(f"{path}: cannot be read as safetensors: {error}; {AGAIN}") from None
-        else:
-            self.data = _unpickled(path)
+        self.path, self.parts = path, tuple(parts) or (path,)
+        self.data: dict[str, Any] = {}  # None: not read yet
+        self._part_of: dict[str, Path] = {}
+        for part in self.parts:
+            if part.suffix == ".safetensors":
+                names = dict.fromkeys(_names_in(part))
+                self._part_of |= dict.fromkeys(names, part)
+                self.data |= names
+            else:
+                self.data |= _unpickled(part)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files that were read."""
+        return [path.name for path in dict.fromkeys((self.path, *self.parts))]
 
     @property
     def notes(self) -> list[str]:
-        pickled = self.path.suffix != ".safetensors"
-        return [f"{self.path.name}: a pickle, read without executing anything in it"] if pickled else []
+        pickled = [part.name for part in self.parts if part.suffix != ".safetensors"]
+        return [f"{', '.join(pickled)}: a pickle, read without executing anything in it"] if pickled else []
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises ModelError for a tensor of another kind than floating-point numbers."""
@@ -58,10 +68,10 @@ class Tensors(UserDict[str, Tensor]):
     def _read(self, name: str) -> Tensor:
         # Opened each time: what has been read from a mapped file counts as memory until it is closed.
         try:
-            with safe_open(self.path, framework="pt") as file:
+            with safe_open(self._part_of[name], framework="pt") as file:
                 return file.get_tensor(name)
         except (SafetensorError, OSError) as error:
-            raise ModelError(f"{self.path}: tensor {name} cannot be read: {error}; {AGAIN}") from None
+            raise ModelError(f"{self._part_of[name]}: tensor {name} cannot be read: {error}; {AGAIN}") from None
 
 
 def open_tensors(folder: Path) -> Tensors:
@@ -69,7 +79,31 @@ def open_tensors(folder: Path) -> Tensors:
     for name in (SAFETENSORS, PICKLED):
         if (folder / name).is_file():
             return Tensors(folder / name)
+        if (index := folder / f"{name}{INDEX}").is_file():
+            return Tensors(index, _parts(index))
     raise ModelError(f"{folder}: no {SAFETENSORS} and no {PICKLED}; fetch the weights")
+
+
+def _parts(index: Path) -> list[Path]:
+    """The files in which the tensors of an index are. Raises ModelError."""
+    parts = read_settings(index).get("weight_map")
+    names = sorted(set(map(str, parts.values()))) if isinstance(parts, dict) else []
+    if not names or any(Path(name).name != name for name in names):
+        raise ModelError(f"{index}: not an index of files with weights; {AGAIN}")
+    for name in names:
+        if not (index.parent / name).is_file():
+            raise ModelError(
+                f"{index.parent / name}: missing; the weights are in {len(names)} files, fetch all of them"
+            )
+    return [index.parent / name for name in names]
+
+
+def _names_in(path: Path) -> list[str]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return list(file.keys())
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}; {AGAIN}") from None
 
 
 def take_one_of(tensors: Tensors, names: tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import ConfigError, ModelError, counted
-from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
+from dragoman.importing.files.foreign import Foreign, foreign_config, is_non_commercial, origin_of_folder
 from dragoman.importing.files.languages import choose, listed, tags_of
 from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import dropout_notes, model_config, number, read_settings, require, shape_keys
@@ -85,9 +85,9 @@ def read_m2m(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
     if numbered.extras:
         notes.append(f"{counted(numbered.extras, 'piece')} unknown to the network")
     notes += [*tensors.notes, *dropout_notes(settings)]
-    read = ("config.json", "sentencepiece.bpe.model", file.name, named_in, tensors.path.name)
+    read = ("config.json", "sentencepiece.bpe.model", file.name, named_in, *tensors.files)
     origin = origin_of_folder("m2m", path, sorted(set(read)), CHANGES)
-    if "nc" in re.split(r"[^a-z]+", origin.license.lower()):
+    if is_non_commercial(origin.license):
         notes.append(f"LICENCE {origin.license}: NOT FOR COMMERCIAL USE, nor is what is trained from it")
     return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
 

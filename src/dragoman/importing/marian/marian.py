@@ -57,7 +57,7 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
     model, weights = _weights(tensors, shape, sides, path / "config.json")
     config = foreign_config(path, project, model=model, tokenizer=sides.keys, decode={"beam": 4})
     notes += [*tensors.notes, *sides.notes, *dropout_notes(settings)]
-    read = ["config.json", "tokenizer_config.json", tensors.path.name, *files]
+    read = ["config.json", "tokenizer_config.json", *tensors.files, *files]
     origin = origin_of_folder("marian", path, [name for name in read if (path / name).is_file()], CHANGES)
     return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
 

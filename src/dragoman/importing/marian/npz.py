@@ -75,11 +75,13 @@ class Files:
     """Source and target: YAML files or SentencePiece models; the same path twice for one numbering."""
     models: tuple[Path, Path]
     """The SentencePiece models of source and target."""
+    settings: Path
+    """What Marian calls decoder.yml; it need not be there."""
 
     @property
     def names(self) -> list[str]:
         """The files in the folder that were read."""
-        paths = [self.network, *self.vocabularies, *self.models, self.folder / "decoder.yml"]
+        paths = [self.network, *self.vocabularies, *self.models, self.settings]
         return sorted({path.name for path in paths if path.is_file() and path.parent == self.folder})
 
 
@@ -102,10 +104,16 @@ def read_npz(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path |
 
 
 def find_files(path: Path) -> Files:
-    """The files that decoder.yml names, or that are alone in the folder. Raises ModelError."""
+    """The files that decoder.yml names, or that are alone in the folder. Raises ModelError.
+
+    Marian itself writes `model.npz.decoder.yml` next to a model that it trains, and an optimizer as another .npz.
+    """
     folder = path if path.is_dir() else path.parent
-    names = sorted(entry.name for entry in folder.iterdir())
-    settings = parse_settings(read_text(folder / "decoder.yml")) if "decoder.yml" in names else {}
+    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(".optimizer.npz"))
+    of_models = [name for name in names if name.endswith(".npz.decoder.yml")]
+    name = f"{path.name}.decoder.yml" if path.is_file() else of_models[0] if len(of_models) == 1 else ""
+    file = folder / (name if name in of_models else "decoder.yml")
+    settings = parse_settings(read_text(file)) if file.is_file() else {}
     network = path if path.is_file() else _only(folder, _listed(settings, "models"), names, ".npz")
     if bpe := [name for name in names if name.endswith(".bpe")]:
         raise ModelError(
@@ -114,12 +122,19 @@ def find_files(path: Path) -> Files:
         )
     vocabularies = [_inside(folder, name) for name in _listed(settings, "vocabs")]
     if not vocabularies:
-        vocabularies = [_only(folder, [], names, ".vocab.yml" if any(".vocab." in name for name in names) else ".yml")]
+        vocabularies = [_only(folder, _vocabularies(names), names, ".vocab.yml")]
     if len(vocabularies) > 2:
-        raise ModelError(f"{folder / 'decoder.yml'}: vocabs: {len(vocabularies)} sources or factors; {OTHER}")
+        raise ModelError(f"{file}: vocabs: {len(vocabularies)} sources or factors; {OTHER}")
     ends = vocabularies[0], vocabularies[-1]
     models = ends if ends[0].suffix == ".spm" else (folder / "source.spm", folder / "target.spm")
-    return Files(folder, network, ends, models)
+    return Files(folder, network, ends, models, file)
+
+
+def _vocabularies(names: list[str]) -> list[str]:
+    """The names of files that may be the only vocabulary: YAML, or else one SentencePiece model for both sides."""
+    lists = [name for name in names if name.endswith(".yml") and name != "decoder.yml" and ".npz." not in name]
+    joint = [name for name in names if name.endswith(".spm") and name not in ("source.spm", "target.spm")]
+    return [name for name in lists if ".vocab." in name] or lists or joint
 
 
 def _only(folder: Path, stated: list[str], names: list[str], suffix: str) -> Path:

@@ -15,6 +15,7 @@ from dragoman.errors import ModelError
 from dragoman.importing.files.model_bin import Array, ModelBin
 from dragoman.importing.opennmt.folder import CT2Folder
 from dragoman.importing.opennmt.rows import BIAS, SOURCE_TABLES, TARGET_TABLES, source_table
+from dragoman.text.tokens.tokenizer import BOS
 
 # Our modules of a layer, by CTranslate2's names.
 MODULES = {
@@ -53,7 +54,8 @@ def our_names(name: str) -> tuple[str, ...]:
 def arrays_of(folder: CT2Folder) -> dict[str, tuple[Array, NDArray[np.float32] | None]]:
     """The values of each tensor by our name and, of int8, the factor of each row; a tied matrix is one object.
 
-    Raises ModelError for a matrix of another type of numbers.
+    The row of BOS is that of the piece which targets begin with. Raises ModelError for a model whose sources begin with
+    a piece that CTranslate2 puts there.
     """
     model = folder.model
     tables = {
@@ -61,16 +63,23 @@ def arrays_of(folder: CT2Folder) -> dict[str, tuple[Array, NDArray[np.float32] |
         "target_embedding.weight": TARGET_TABLES[0],
         "projection": TARGET_TABLES[1],
     }
+    folder.refuse_source_start()
     read = {name: _stored(model, name) for name in dict.fromkeys(model.aliases.get(v, v) for v in tables.values())}
+    _start_with(folder.start_row, *read[model.aliases.get(TARGET_TABLES[0], TARGET_TABLES[0])])
     arrays = {ours: read[model.aliases.get(theirs, theirs)] for ours, theirs in tables.items()}
     if BIAS in model:
         arrays["projection_bias"] = _stored(model, BIAS)
     for name in (*model.variables, *model.aliases):
         if name not in {*SOURCE_TABLES, *TARGET_TABLES, BIAS}:
             arrays |= dict(_parts(model, name))
-    if model.flag("decoder/start_from_zero_embedding"):
-        raise ModelError(f"{model.path}: its decoder starts from a zero vector; import it again with --weights")
     return arrays
+
+
+def _start_with(row: int, table: Array, scales: NDArray[np.float32] | None) -> None:
+    """Make the row of BOS, which is never generated, that of the piece which targets begin with; −1: zeros."""
+    table[BOS] = 0 if row < 0 else table[row]
+    if scales is not None and row >= 0:
+        scales[BOS] = scales[row]
 
 
 def _parts(model: ModelBin, name: str) -> Iterator[tuple[str, tuple[Array, NDArray[np.float32] | None]]]:

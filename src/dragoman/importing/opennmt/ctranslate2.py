@@ -15,9 +15,9 @@ from dragoman.config import ModelConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.files.foreign import Foreign, Origin, foreign_config, origin_of_folder
 from dragoman.importing.files.model_bin import ModelBin
-from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
+from dragoman.importing.opennmt.folder import ENDED, CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
-from dragoman.importing.opennmt.tokenizer import FolderTokenizer, language_pair, read_tokenizer
+from dragoman.importing.opennmt.tokenizer import FolderTokenizer, is_language, language_pair, read_tokenizer
 
 CHANGES = ("The vocabulary is renumbered; the weights, and what the network computes, are the same.",)
 DEQUANTISED = "The weights were dequantised."
@@ -60,6 +60,8 @@ def foreign_of(
     source = target if folder.shared else Renumbering.of(folder_tokenizer.source, folder.source, start)
     shape, has_network = model_shape(folder)
     languages = {"source": pair[0], "target": pair[1], **project}
+    if weights and folder.config["add_source_bos"]:
+        languages["pairs"] = [_beginning_with_its_mark(folder, pair, project)]
     config = foreign_config(path, languages, model=shape, tokenizer=folder_tokenizer.keys, decode=decode)
     notes = [*folder.notes, *folder_tokenizer.notes, *notes]
     foreign = Foreign(config, folder_tokenizer.tokenizer, origin, notes=notes)
@@ -78,7 +80,18 @@ def foreign_of(
     network, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
+    if not folder.config["add_source_eos"]:
+        origin = replace(origin, changes=(*origin.changes, f"{ENDED.capitalize()}."))
+        notes.append(f"{ENDED}: it may translate worse until it is trained further")
     return replace(foreign, config=config.model_copy(update={"model": network}), origin=origin, tensors=tensors)
+
+
+def _beginning_with_its_mark(folder: CT2Folder, pair: tuple[str, str], project: Mapping[str, Any]) -> dict[str, Any]:
+    """The pair with the language token that CTranslate2 puts before each source by itself. Raises ModelError."""
+    if not is_language(folder.config["bos_token"]):
+        folder.refuse_source_start()
+    marked = {"source": pair[0], "target": pair[1], **dict(*project.get("pairs", ()))}
+    return marked | {"source_marks": [folder.config["bos_token"]]}
 
 
 def model_shape(folder: CT2Folder) -> tuple[dict[str, Any], bool]:

@@ -18,6 +18,8 @@ TRANSFORMERS = ("TransformerSpec", "TransformerBase", "TransformerBig")
 # What a vocabulary of another toolkit calls the padding, in order of preference.
 PADDING = ("<pad>", "<blank>", "[PAD]")
 CONFIG, WEIGHTS = "config.json", "model.bin"
+# What every engine but CTranslate2 does to a model of OpenNMT.
+ENDED = "its sources get </s> at their end, which the network was trained without"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,22 @@ class CT2Folder:
     @property
     def shared(self) -> bool:
         return self.source is self.target
+
+    @property
+    def start_row(self) -> int:
+        """The row of the target embedding that every target begins with; −1 for a vector of zeros."""
+        start = self.config["decoder_start_token"]
+        if self.model.flag("decoder/start_from_zero_embedding"):
+            return -1
+        return self.target.index(start if start in self.target else "<unk>")
+
+    def refuse_source_start(self) -> None:
+        """Raise ModelError if CTranslate2 puts a piece before each source, which no other engine does."""
+        if self.config["add_source_bos"]:
+            raise ModelError(
+                f"{self.path}: CTranslate2 puts {self.config['bos_token']} before each source, and no other engine "
+                "does; import the original model, not its copy for CTranslate2"
+            )
 
 
 def read_ct2_folder(folder: Path, start: str | None = None) -> CT2Folder:

@@ -42,8 +42,7 @@ def weights_of(
     rows = torch.from_numpy(source.rows.copy()), torch.from_numpy(target.rows.copy())
     for order in rows:
         order[PAD] = -1
-    if model.flag("decoder/start_from_zero_embedding"):
-        rows[1][BOS] = -1
+    rows[1][BOS] = folder.start_row  # that of </s>, for example, although there is a <s>
     if shape.tie == "all" and not folder.shared:
         raise ModelError(f"{model.path}: one matrix for two vocabularies; not supported")
     weights = our_weights(

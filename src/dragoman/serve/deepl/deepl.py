@@ -62,7 +62,7 @@ async def usage(call: Call) -> dict[str, int]:
 async def nothing(rest: str) -> None:
     """404 for a path that this service has not, as an error that the clients of DeepL read."""
     raise Problem(
-        404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, document, usage and languages"
+        404, "http", "Not Found", f"/v2/{rest[:60]}: here are translate, document, glossaries, usage and languages"
     )
 
 

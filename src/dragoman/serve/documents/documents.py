@@ -5,6 +5,7 @@ Nothing here is of one dialect. A document belongs to its sender; for anyone els
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from dragoman.serve.work.text import TextRequest
 # Where documents are uploaded: a body may be larger there.
 UPLOADS = ("/v1/documents", "/v2/document", "/translate_file")
 _BLOCK = 1 << 18
+_NOT_PLAIN = re.compile(r'[^ -~]|["%\\]')
 
 
 class Documents:
@@ -148,10 +150,15 @@ def sent(path: Path, name: str, after: Callable[[], None] = lambda: None) -> Res
     except OSError:
         raise no_document() from None
     headers = {
-        "Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}",
+        "Content-Disposition": _attachment(name),
         "Content-Length": str(os.fstat(file.fileno()).st_size),
     }
     return StreamingResponse(_blocks(file, after), media_type="application/octet-stream", headers=headers)
+
+
+def _attachment(name: str) -> str:
+    """The header for a name: in ASCII too, as `curl -OJ` and others read no other (RFC 6266, section 4.3)."""
+    return f"attachment; filename=\"{_NOT_PLAIN.sub('_', name)}\"; filename*=utf-8''{quote(name, safe='')}"
 
 
 async def _blocks(file: IO[bytes], after: Callable[[], None]) -> AsyncIterator[bytes]:

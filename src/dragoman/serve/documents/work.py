@@ -68,9 +68,9 @@ class DocumentWorkers:
                 hidden = type("Hidden", (Exception,), {})(type(raised).__name__).with_traceback(raised.__traceback__)
                 log.error("document %s: %s", document.facts.id, type(raised).__name__, exc_info=hidden)
             finally:
-                self.store.end(document, state, error)
-                if state != "queued":
+                if state != "queued":  # before anyone sees that it has ended
                     self.service.metrics.documents_ended.labels(state).inc()
+                self.store.end(document, state, error)
 
     def _translate(self, document: StoredDocument) -> None:
         """Translate a document; what an earlier attempt has finished is not translated again."""

@@ -5,6 +5,7 @@ A key is required as soon as there is one in the store, unless the service was s
 DeepL's old clients.
 """
 
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -86,7 +87,8 @@ async def _accepted(call: ServiceCall, text: str) -> ServiceCall:
     if record := current_record():
         record.key = key.id
     if key.per_minute and (seconds := await service.take(key.id, key.per_minute)):
-        raise _limited(f"the key has {key.per_minute:,} requests per minute; wait {seconds:.0f} s", seconds)
+        wait = math.ceil(seconds)  # a client that comes earlier is refused again
+        raise _limited(f"the key has {key.per_minute:,} requests per minute; wait {wait} s", wait)
     return replace(call, key=key, key_text=text)
 
 
@@ -189,4 +191,4 @@ def _forbidden(detail: str) -> Problem:
 
 
 def _limited(detail: str, seconds: float, kind: str = "limit") -> Problem:
-    return Problem(429, kind, "The key has used what it may", detail, max(1, round(seconds)))
+    return Problem(429, kind, "The key has used what it may", detail, max(1, math.ceil(seconds)))

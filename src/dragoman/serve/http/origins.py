@@ -25,6 +25,7 @@ ANY, SANDBOXED = "*", "null"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _BRACKETED = re.compile(r"\[(.*)\](?::\d+)?")
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _PATH = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 # What a page of another origin may send and read besides what browsers allow by themselves.
 _METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -134,6 +135,18 @@ def public_address(
         raise ConfigError(f"--root-path {root}: not a path; write /dragoman, for example")
     hosts = frozenset(name.lower() for name in ("localhost", *names))
     return PublicAddress(hosts, frozenset(map(_checked, origins)), tuple(networks), root)
+
+
+def host_name(name: str) -> str:
+    """A name of a host as requests have it, without their port. Raises ConfigError for what no request can have."""
+    try:
+        written = name.lower().encode("idna").decode()
+    except UnicodeError:
+        written = ""
+    if _NAME.fullmatch(written) or _address(name):
+        return written
+    what = "not the name of a host; write translate.example.org, without a scheme, a port and a path"
+    raise ConfigError(f"--allow-host {name}: {what}")
 
 
 def _address(text: str) -> Address | None:

@@ -83,8 +83,11 @@ class ReviewAnswer(BaseModel):
 def answer_of(document: StoredDocument) -> DocumentAnswer:
     """The answer for a document."""
     facts, left = document.facts, document.seconds_left
+    done, total = document.done, document.total
+    if facts.state == "done" and not total:  # it was translated before the service was started again
+        done = total = facts.units
     more = {
-        "progress": DocumentProgress(done=document.done, total=document.total),
+        "progress": DocumentProgress(done=done, total=total),
         "seconds_left": None if left is None else round(left, 1),
         "created": datetime.fromtimestamp(facts.created).astimezone(),
         "expires": None if facts.expires is None else datetime.fromtimestamp(facts.expires).astimezone(),

@@ -2,8 +2,9 @@
 
 Input: a TSV file or a mapping, and sentences. Output: the terms in a sentence, with their positions. A line of the
 file has the term, a tab and its translation; further columns, or further lines with the same term, are alternatives.
-Empty lines and lines that begin with `#` are ignored; a term that begins so is written `\\#`. Texts are normalised
-before they are compared.
+Empty lines, lines that begin with `#`, and a first line that names columns (`source`, `target`; `English`, `Korean`)
+are ignored; a term that begins with `#` is written `\\#`. The file may be as Excel saves it: in UTF-16, with quotation
+marks around a cell that has a comma or quotation marks. Texts are normalised before they are compared.
 
 **Matching.** A match begins where a word begins and ends where a word ends; longer terms come first, and matches do
 not overlap. Word boundaries follow from the kinds of the characters (`text.words.words`):
@@ -28,14 +29,17 @@ of a sentence is capitalised for another reason. Written as one term with altern
 model.
 """
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 from dragoman.errors import ConfigError, DataError, checked_path, describe_type
+from dragoman.text.words.language import language_titled
 from dragoman.text.words.normalise import is_text, normalise
 from dragoman.text.words.words import begins_word, end_of_word, ends_word, forms, is_abbreviation, is_stem, spelled
 
@@ -83,7 +87,10 @@ class Glossary:
     @classmethod
     def parse(cls, content: bytes, name: str = "glossary") -> Self:
         """The glossary in the content of a file, which errors call `name`. Raises DataError that names the line."""
-        return cls._of_rows(_rows(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), name), name)
+        if content.startswith(_UTF_16):
+            with suppress(UnicodeDecodeError):  # it is refused with its first line
+                content = table_text(content).encode("utf-8", "surrogatepass")
+        return cls._of_rows(_rows(_LINE_END.split(content.removeprefix(codecs.BOM_UTF8)), name), name)
 
     @classmethod
     def of(cls, terms: Terms, name: str = "glossary") -> Self:
@@ -155,6 +162,23 @@ class Glossary:
 GlossaryLike = Glossary | Terms
 
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# A carriage return alone ends a line in files of Excel for the Mac.
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+# A cell that Excel put into quotation marks: it has a comma, or quotation marks, which are then doubled.
+_QUOTED = re.compile(r'"(?=[^\t]*(?:,|""))((?:[^"]|"")*+)"')
+# First cells of a line that names its columns, and what is next to them.
+_TITLES = {
+    "source": "target", "term": "translation", "source term": "target term",
+    "원문": "번역", "용어": "번역", "출발어": "도착어",
+}  # fmt: skip
+
+
+def table_text(content: bytes) -> str:
+    """The text of a table as spreadsheets save it: in UTF-8, or in UTF-16 with its mark. Raises UnicodeDecodeError."""
+    return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig")
+
+
 # A backslash before `#`, or before other backslashes and `#`, is taken off: so every term can be written.
 _ESCAPED, _TO_ESCAPE = re.compile(r"\\+#"), re.compile(r"\\*#")
 
@@ -165,6 +189,7 @@ def in_tsv(term: str) -> str:
 
 
 def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[str]]]:
+    is_first = True
     for number, line in enumerate(lines, 1):
         try:
             text = line.decode("utf-8")
@@ -177,8 +202,26 @@ def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[st
             continue
         if "\t" not in text:
             raise DataError(f"{name}:{number}: no tab; write the term, a tab and its translation")
-        term, *translations = text.split("\t")
+        term, *translations = map(_cell, text.split("\t"))
+        was_first, is_first = is_first, False
+        if was_first and _is_header(term, translations[0]):
+            continue
         yield number, term[1:] if _ESCAPED.match(term) else term, translations
+
+
+def _cell(text: str) -> str:
+    """A cell without the quotation marks that Excel put around it."""
+    match = _QUOTED.fullmatch(text.strip())
+    return match[1].replace('""', '"') if match else text
+
+
+def _is_header(first: str, second: str) -> bool:
+    """Whether two cells name columns: by the words for them, or by two languages."""
+    ours, theirs = (" ".join(cell.split()).casefold() for cell in (first, second))
+    if _TITLES.get(ours) == theirs:
+        return True
+    languages = [language_titled(cell) for cell in (ours, theirs)]
+    return None not in languages and languages[0] != languages[1]
 
 
 def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, list[str]]:

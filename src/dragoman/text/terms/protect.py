@@ -193,10 +193,12 @@ _SHELL_COMMAND = rf"""
       (?: (?<=install)[ ](?!(?:{_NO_PACKAGE})\b)
         [a-z][\w-]{{1,40}} )?
 """
-# Of commands and messages: formats of arguments, addresses of `scp`, patterns and folders of files, long options. Here
-# and not above, because models have not learned from them.
+# Of commands and messages: pairs of tags as Phrase writes them (`{1>bold<1}`, `{b>bold<b}`), formats of arguments,
+# addresses of `scp`, patterns and folders of files, long options. Here and not above, because models have not learned
+# from them.
 _IN_PROSE = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|well|half|long|self|believe"
 _COMMAND = rf"""
+    | \{{(?:\d{{1,3}}|[biu_^]{{1,3}})> | <(?:\d{{1,3}}|[biu_^]{{1,3}})\}}
     | \{{\d{{1,3}},\s?(?:number|date|time|duration|ordinal|spellout)(?:,[^{{}}\n]{{1,60}})?\s?\}}
     | (?<![\w.@+-])[a-z][\w.-]{{0,30}}@[\w.-]{{1,60}}:[\w./~-]{{1,200}}(?<![.,:])
     | (?<![\w/.:<~\\-])~[a-z][\w.-]{{0,30}}(?:/[\w.@+-]{{1,60}}){{2,20}}(?<![.,])
@@ -244,8 +246,8 @@ _SIGNS = {
     "email": "@", "path": r"[/\\]|\.\w", "code": "`",
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
     "time": r"\d:\d", "phone": r"\d(?:[-. )]+|[가-힣] ?)\d", "identifier": r"[0-9]|:\w\w:",
-    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|\[/[a-z]|<<|&[lg]t;|\{\d|\w@|~[a-z]|/\*|%\\|--[a-z]"
-    r"|[\u2260-\u2265\u2248]|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
+    "marker": r"([#@$^\xa7~|+&_%])\1|[#@\xa7^|]\w|\[[A-Z[]|\[/[a-z]|<<|&[lg]t;|\{[\dbiu_^]|<[biu_^\d]+\}|\w@|~[a-z]|/\*"
+    r"|%\\|--[a-z]|[\u2260-\u2265\u2248]|:[A-Za-z+-]|\{\s?\w+\s?,|[a-z] -[A-Za-z-]",
 }  # fmt: skip
 _ANY_SIGN = re.compile(
     r"[%{<$@&`\\\d\[|^#\xa7~\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/"

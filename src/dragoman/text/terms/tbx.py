@@ -1,8 +1,8 @@
 """TBX term bases → glossaries: versions 2 (`martif`) and 3 (ISO 30042:2019), styles DCA and DCT.
 
 Input: a `.tbx` file and two languages. Output: a glossary whose terms are those of the source language in each concept,
-with the concept's terms of the target language as translations, preferred ones first. Deprecated and superseded terms
-(`administrativeStatus`) are not used.
+with the concept's terms of the target language as translations, those of the nearest region and preferred ones first.
+Deprecated and superseded terms (`administrativeStatus`) are not used.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from xml.parsers import expat
 from dragoman.errors import DataError, checked_path
 from dragoman.system.parsing import new_xml_parser, xml_blocks
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.words.language import primary_language
+from dragoman.text.words.language import primary_language, same_language, tag_distance
 from dragoman.text.words.words import is_abbreviation, listed
 
 SUFFIX = ".tbx"
@@ -26,7 +26,7 @@ _REFUSED, _PREFERRED = ("deprecatedTerm", "supersededTerm"), "preferredTerm"
 
 @dataclass(slots=True)
 class Concept:
-    """The terms of a concept, by the primary subtags of their languages."""
+    """The terms of a concept, by the tags of their languages."""
 
     line: int
     terms: dict[str, list[str]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class _TermHandler:
         if name in _ENTRY:
             self.concepts.append(Concept(self.parser.CurrentLineNumber))
         elif name in _LANGUAGE:
-            self.language = primary_language(attributes.get("xml:lang", ""))
+            self.language = attributes.get("xml:lang", "")
         elif name in _SECTION:
             self.term = self.status = ""
         elif name in ("term", _STATUS) or (name == "termNote" and attributes.get("type") == _STATUS):
@@ -112,19 +112,27 @@ class TermBase:
         """The terms of one language with their translations in another. Raises DataError if there are none."""
         terms: dict[str, list[str]] = {}
         spelled: dict[str, str] = {}  # concepts with terms that differ in case only become one term
-        for term, translations in self._rows(primary_language(source), primary_language(target)):
+        for term, translations in self._rows(source, target):
             term = spelled.setdefault(term if is_abbreviation(term) else term.casefold(), term)
             terms.setdefault(term, []).extend(form for form in translations if form not in terms[term])
         if not terms:
-            known = ", ".join(sorted({language for concept in self.concepts for language in concept.terms}))
+            known = ", ".join(sorted({primary_language(tag) for concept in self.concepts for tag in concept.terms}))
             raise DataError(f"{self.path}: no term from {source} into {target}; its languages are {known or 'none'}")
         return Glossary.of(terms, str(self.path))
 
     def _rows(self, source: str, target: str) -> Iterator[tuple[str, list[str]]]:
         for concept in self.concepts:
-            translations = [listed(translation) for translation in concept.terms.get(target, ())]
-            for term in concept.terms.get(source, ()) if translations else ():
+            translations = [listed(translation) for translation in _of_language(concept, target)]
+            for term in _of_language(concept, source) if translations else ():
                 yield listed(term), translations
+
+
+def _of_language(concept: Concept, wanted: str) -> list[str]:
+    """The terms of a concept in a language, those of the nearest region and script first."""
+    tags = [tag for tag in concept.terms if same_language(tag, wanted)]
+    if len(tags) > 1:
+        tags.sort(key=lambda tag: tag_distance(tag, wanted))
+    return [term for tag in tags for term in concept.terms[tag]]
 
 
 def read_glossary(path: Path) -> Glossary | TermBase:

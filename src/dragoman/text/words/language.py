@@ -26,6 +26,17 @@ _MERGED = {"nb": "no", "nn": "no", "wuu": "zh"}
 _REPLACED = frozenset(["bh", "in", "iw", "ji", "jw", "mo", "nb", "nn", "sh", "tl", "tw"])
 _MODIFIERS = {"latin": "Latn", "cyrillic": "Cyrl"}  # of locales: `sr_RS@latin`
 _LABELS = {"als": "gsw"}  # Wikipedia's code of Alemannic is BCP-47's of an Albanian
+# Names of languages as people title a column with them, in English, in the language itself and in Korean.
+LANGUAGE_NAMES = {
+    "ar": ("arabic", "العربية"), "cs": ("czech", "čeština"), "da": ("danish", "dansk"), "de": ("german", "deutsch"),
+    "el": ("greek", "ελληνικά"), "en": ("english", "영어"), "es": ("spanish", "español"), "fi": ("finnish", "suomi"),
+    "fr": ("french", "français"), "he": ("hebrew", "עברית"), "hi": ("hindi", "हिन्दी"), "hu": ("hungarian", "magyar"),
+    "id": ("indonesian", "bahasa indonesia"), "it": ("italian", "italiano"), "ja": ("japanese", "日本語", "일본어"),
+    "ko": ("korean", "한국어"), "nl": ("dutch", "nederlands"), "no": ("norwegian", "norsk"), "pl": ("polish", "polski"),
+    "pt": ("portuguese", "português"), "ro": ("romanian", "română"), "ru": ("russian", "русский"),
+    "sv": ("swedish", "svenska"), "th": ("thai", "ไทย"), "tr": ("turkish", "türkçe"), "uk": ("ukrainian", "українська"),
+    "vi": ("vietnamese", "tiếng việt"), "zh": ("chinese", "中文", "중국어"),
+}  # fmt: skip
 _MODEL_READS = 500  # characters: more change the answer rarely
 
 
@@ -94,6 +105,14 @@ def declares_other(tag: str, wanted: str) -> bool:
     """Whether a file that names its language `tag` is in another than `wanted`; "Korean" or "und" names none."""
     is_tag = re.fullmatch("[a-z]{2,3}", primary_language(tag)) is not None
     return is_tag and "und" not in (tag, wanted) and not same_language(tag, wanted)
+
+
+def language_titled(title: str) -> str | None:
+    """The primary subtag of the language that a title of a column names, by its tag or by its name; None for none."""
+    title = " ".join(title.split()).casefold()
+    names = (language for language, listed in LANGUAGE_NAMES.items() if title in listed)
+    tag = re.fullmatch(r"([a-z]{2})(?:[-_][a-z0-9]{2,8}){0,2}", title)
+    return next(names, tag[1] if tag and tag[1] in LANGUAGE_NAMES else None)
 
 
 def tag_distance(tag: str, wanted: str) -> int:

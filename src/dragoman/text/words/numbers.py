@@ -1,8 +1,9 @@
 """Numbers of a text, for comparison across languages: digits of any script, whatever separates their groups.
 
-`1,000`, `1.000` and `1000` are one number, and so are `12.5` and `12,50`; `2.30` may be `2:30` elsewhere, two numbers
-next to each other. `127.0.0.1` is one, or its parts. Numbers up to 12 are often written as words: `3월` is March. What
-a word for a power of ten means (`3만` is 30,000, `2 million` is `200만`) is in `text.words.amounts`.
+`1,000`, `1.000`, `١٬٠٠٠` and `1000` are one number, `1,00,000` and `100,000`, and `12.5` and `12,50`; `2.30` may be
+`2:30` elsewhere, two numbers next to each other. `127.0.0.1` is one, or its parts. Numbers up to 12 are often written
+as words: `3월` is March. What a word for a power of ten means (`3만` is 30,000, `2 million` is `200만`) is in
+`text.words.amounts`.
 """
 
 import re
@@ -12,9 +13,10 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple, NewType
 
-# Digits of any script: with separators of thousands between groups of three, and with a decimal point or comma.
-_GROUPED = r"\d{1,3}(?:[,.'’\u00a0\u2009\u202f]\d{3})+(?!\d)"
-_FRACTION = r"[.,](?P<{}>\d{{1,40}})(?![.,]?\d)"
+# Digits of any script: with separators between groups of three (in India of two before the last three), and with a
+# decimal point or comma. U+066C and U+066B are the comma and the point of Arabic and Persian.
+_GROUPED = r"(?:\d{1,3}(?:[,.'’\u00a0\u2009\u202f\u066c]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?!\d)"
+_FRACTION = r"[.,\u066b](?P<{}>\d{{1,40}})(?![.,]?\d)"
 _NUMBER = re.compile(
     rf"(?<![\d.])(?!{_GROUPED}(?!\.\d))(?P<parts>\d{{1,9}}(?:\.\d{{1,9}}){{2,7}})(?!\.?\d)"
     rf"|(?P<grouped>{_GROUPED})(?:{_FRACTION.format('rest')})?"

@@ -10,6 +10,9 @@ from dragoman.config import AnyModel
 from dragoman.data.batches.batch import Batch
 from dragoman.training.cost.flops import peak_flops, training_flops
 
+# Seconds: steps take at least as long, also by a clock that has not moved on.
+RESOLUTION = 1e-6
+
 
 class Meter:
     """Adds up steps, and starts again with each report. Seconds are of training, without pauses.
@@ -51,7 +54,7 @@ class Meter:
 
     def read(self, seconds: float) -> dict[str, Any]:
         """What is measured of the steps since the last call, at this time: fields of a `StepReport`."""
-        taken = seconds - self.since
+        taken = max(seconds - self.since, RESOLUTION)
         measured = {
             "loss": self.loss / self.terms,
             "tokens_per_second": self.tokens / taken,

@@ -54,11 +54,13 @@ def validation_loss(
 
     In float32, or as steps on the device are: in their precision, and read once at the end.
     """
-    total, tokens = torch.zeros((), dtype=torch.float64, device=device), 0
+    exact = device if device.type in ("cpu", "cuda") else torch.device("cpu")  # a GPU of Apple has no float64
+    total, tokens = torch.zeros((), dtype=torch.float64, device=exact), 0
     of_rows = RowLoss(require_transformer(model, "validation on the device"), smoothing=0.0) if on_device else None
     for batch in batches:
         there = batch.to(device)
         with autocast(on_device or "float32", device):
-            total += of_rows(*there.tensors) if of_rows else batch_loss(model, there, smoothing=0.0)
+            loss = of_rows(*there.tensors) if of_rows else batch_loss(model, there, smoothing=0.0)
+        total += loss.to(exact)
         tokens += batch.target_tokens
     return total.item() / tokens

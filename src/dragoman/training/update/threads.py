@@ -13,6 +13,7 @@ from typing import TypeVar
 import torch
 
 from dragoman.data.batches.batch import Batch
+from dragoman.errors import counted
 from dragoman.model.parts.dropout import drawn_from
 from dragoman.system.machine import usable_processors
 from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
@@ -32,6 +33,26 @@ def prepare_process(threads: int | None, d_model: int) -> None:
         torch.set_num_threads(usable)
     retain_freed_memory(torch.get_num_threads())
     limit_kernel_caches(d_model)
+
+
+def continue_with_threads(before: int, chosen: int | None) -> str | None:
+    """The threads of a run that is resumed on a CPU: as many as `before`, unless `train.threads` is `chosen`.
+
+    The order of sums depends on them, so that a notice says where they differ, or where this machine has more. More
+    threads than processors would only wait for each other. Process-wide, as `prepare_process`.
+    """
+    now = torch.get_num_threads()
+    if chosen is None and before <= max(now, usable_processors()):
+        torch.set_num_threads(before)
+        return (
+            f"on {counted(before, 'thread')} as before, for the same results; this machine has more: "
+            f"train.threads={now} uses them, and results will not be bit-identical"
+            if before < now
+            else None
+        )
+    if now == before:
+        return None
+    return f"started with {counted(before, 'thread')}, now {now:,}: results will not be bit-identical"
 
 
 def thread_count_for(batch: Batch) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.bundle import open_bundle
 from dragoman.config.file import dump_config
-from dragoman.evaluation import RESAMPLES
+from dragoman.evaluation import RESAMPLES, check_resamples
 from dragoman.training.resume.checkpoint import resumable_steps
 from dragoman.translator import Translator
 from dragoman.workflows.compare.budget import (
@@ -30,11 +30,12 @@ from dragoman.workflows.compare.inputs import (
     read_systems,
     require_training_text,
     shared_test_set,
+    tested_pair,
 )
 from dragoman.workflows.compare.measures import attention_of, chains_of, score_by_length, training_cost
 from dragoman.workflows.compare.page import write_page
 from dragoman.workflows.compare.result import ComparedRun, RunComparison
-from dragoman.workflows.evaluate.evaluate import TestSet, score_systems, translate_all
+from dragoman.workflows.evaluate.evaluate import TestSet, check_tokenizer, score_systems, translate_all
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.train.train import train
 
@@ -63,6 +64,8 @@ def compare_runs(
     Raises ConfigError for runs that cannot be compared, DataError, ModelError, and what `train` raises.
     """
     listener = Listeners(listeners)
+    check_tokenizer(tokenize)
+    check_resamples(resamples)
     systems = read_systems(runs, overrides, budgeted=equal not in (None, "parameters"))
     test_set = shared_test_set(systems)
     example = _example(test_set)
@@ -85,7 +88,7 @@ def compare_runs(
             listener.notice(f"{system.name}: training")
             started = bool(resumable_steps(system.folder / "checkpoints"))
             train(system.config, resume=started, listeners=listeners, user_keys=system.user_keys)
-        run = _measured(system, test_set, example, listener)
+        run = _measured(system, test_set, example, tokenize, listener)
         if equal and budget:
             refuse_other_budget(system, equal, budget, run.cost)
         budget = budget or budget_of(system.folder / "model", run.cost)
@@ -101,11 +104,14 @@ def compare_runs(
     return result
 
 
-def _measured(system: System, test_set: TestSet, example: int, listener: Listeners) -> ComparedRun:
+def _measured(
+    system: System, test_set: TestSet, example: int, tokenize: str | None, listener: Listeners
+) -> ComparedRun:
     """Everything but the scores, which the systems get together."""
     bundle = open_bundle(system.folder / "model")
     bundle.require_weights()
-    translator = Translator.of_bundle(bundle, engine="torch")
+    pair = tested_pair(system)
+    translator = Translator.of_bundle(bundle, engine="torch").to(pair.target, pair.source)
     listener.notice(f"{system.name}: translating the test set")
     started = time.perf_counter()
     lines = translate_all(translator, test_set.sources, listener)
@@ -126,7 +132,7 @@ def _measured(system: System, test_set: TestSet, example: int, listener: Listene
         lines_per_second=len(lines) / seconds,
         target_tokens_per_second=tokens / seconds,
         curve=cost.curve,
-        by_length=score_by_length(lines, test_set),
+        by_length=score_by_length(lines, test_set, tokenize),
         chains=chains_of(model),
         attention=attention_of(translator, test_set.sources[example], lines[example]),
         translations=tuple(lines),

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
-from dragoman.config import LanguageModelConfig, RunConfig
+from dragoman.config import LanguageModelConfig, PairConfig, RunConfig
 from dragoman.config.file import differences, portable, read_config, read_run_config
 from dragoman.config.sizes import with_choices_of
 from dragoman.errors import ConfigError, DataError, ModelError, checked_path
 from dragoman.workflows.evaluate.evaluate import TestSet
-from dragoman.workflows.evaluate.held_out import held_out_by_pair
+from dragoman.workflows.evaluate.held_out import held_out_by_pair, held_out_pairs
 from dragoman.workflows.train.run_folder import DISTILLED_NOTE, MAY_CHANGE, output_of
 
 MODEL = Path("model") / "bundle.json"
@@ -81,6 +81,12 @@ def shared_test_set(systems: Sequence[System]) -> TestSet:
                 "compare needs one test set: give both the same data.test"
             )
     return first[1]
+
+
+def tested_pair(system: System) -> PairConfig:
+    """The languages of the test text; of a model of several pairs it is that of the first."""
+    data = system.config.data
+    return held_out_pairs(system.config, data.test_corpora or data.valid_corpora)[0]
 
 
 def require_training_text(systems: Sequence[System]) -> None:

@@ -185,14 +185,17 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def score_by_length(translations: Sequence[str], test_set: TestSet) -> tuple[LengthScore, ...]:
-    """BLEU of the test sentences by the number of words of the source."""
+def score_by_length(
+    translations: Sequence[str], test_set: TestSet, tokenize: str | None = None
+) -> tuple[LengthScore, ...]:
+    """BLEU of the test sentences, with a tokeniser of sacreBLEU, by the number of words of the source."""
     lengths = [len(source.split()) for source in test_set.sources]
     scores, low = [], 1
     for high in (*LIMITS, None):
         rows = [at for at, length in enumerate(lengths) if low <= length and (high is None or length <= high)]
         if len(rows) >= FEWEST:
-            score = bleu([translations[at] for at in rows], [test_set.references[at] for at in rows])
+            references = [test_set.references[at] for at in rows]
+            score = bleu([translations[at] for at in rows], references, tokenize=tokenize)
             scores.append(LengthScore(low, high, len(rows), score.value))
         low = (high or low) + 1
     return tuple(scores)
@@ -218,7 +221,7 @@ def attention_of(translator: Translator, source: str, translation: str) -> Atten
     tokenizer = translator.tokenizer
     [ids], [target] = tokenizer.encode([normalise(source)], "source"), tokenizer.encode([translation], "target")
     try:
-        attentions = translator.engine.attention(queries([ids]), [target])
+        attentions = translator.engine.attention(queries([ids], translator.marks), [target])
     except DragomanError:
         return None
     if attentions is None:

@@ -14,7 +14,7 @@ from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.files import atomic_file, refuse_existing
 
-ENDINGS = (".tmx", ".tmx.gz", ".tmx.zst", ".po", ".pot", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".ts", ".xcstrings")
+ENDINGS = (".tmx", ".tmx.gz", ".tmx.zst", ".po", ".pot", ".xlf", "xliff", ".ts", ".xcstrings")
 # By the names of formats.
 BILINGUAL = ("gettext PO", "XLIFF", "Qt", "Xcode strings")
 
@@ -70,6 +70,7 @@ def bilingual_pairs(path: Path, request: DocumentOptions) -> Iterator[tuple[str,
     if kind.name not in BILINGUAL:
         raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po, .xliff, .ts or .xcstrings files")
     try:
+        request = replace(request, confirmed=True)
         unfinished = {
             (unit.location, unit.source.text) for unit in read_document(path, kind, replace(request, update=True)).units
         }

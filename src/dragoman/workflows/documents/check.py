@@ -28,8 +28,8 @@ def check_written(
     path: Path, kind: Kind, request: DocumentOptions, document: Document, translations: Iterable[InlineText | None]
 ) -> None:
     """Raise DataError if the document at `path` does not have these translations of the units of `document`."""
-    # With `update`, what the document has is kept as if it were in the target language, whatever language it names.
-    everything = replace(document.again or request, update=False, any_language=request.update)
+    # What was written is in the target language, whatever language the document names; so is what `update` keeps.
+    everything = replace(document.again or request, update=False, any_language=True)
     try:
         written = read_document(path, kind, everything).units
         whole = read_document(document.path, kind, everything).units if request.update else document.units

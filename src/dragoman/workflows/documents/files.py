@@ -1,7 +1,8 @@
 """Which documents are translated, and into which files: names given by a person → sources and their targets.
 
-A folder means every file below it, apart from hidden ones. `-o FOLDER` keeps the names below the folder that was
-given; without `-o` a document is written next to its source with the target language in its name: `report.ko.docx`.
+A folder means every file below it, apart from hidden ones and those by which Office marks what is open. `-o FOLDER`
+keeps the names below the folder that was given; without `-o` a document is written next to its source with the target
+language in its name: `report.ko.docx`.
 """
 
 import os
@@ -13,6 +14,9 @@ from pathlib import Path
 from dragoman.documents.formats import Kind, kind_of, refuse_other_content
 from dragoman.errors import ConfigError, DataError, DragomanError, counted
 from dragoman.text.words.language import primary_language
+
+# How the name of a file begins that Office writes next to a document while someone has it open: `~$report.docx`.
+_OPEN = "~$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ def _files_below(folder: Path, output: Path | None) -> Iterator[Path]:
     for here, folders, names in os.walk(folder):
         at = Path(here)
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not _same(at / name, output))
-        yield from (at / name for name in sorted(names) if not name.startswith(".") and not _is_ours(at / name, output))
+        listed = sorted(name for name in names if not name.startswith((".", _OPEN)))
+        yield from (at / name for name in listed if not _is_ours(at / name, output))
 
 
 def _same(path: Path, output: Path | None) -> bool:

@@ -44,6 +44,10 @@ class MemoryChange:
     new: int = 0
 
 
+class NoUnitsError(DataError):
+    """A memory has nothing in the languages that it is asked for."""
+
+
 def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
     """The memory in a `.db`, or the units of another file in a temporary one, for text from `source` into `target`.
 
@@ -62,7 +66,7 @@ def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
     if not len(memory):
         memory.close()
         remedy = f"it has {known}" if known else "name them with --from and --to, or give another file"
-        raise DataError(f"{path}: nothing from {source} into {target}; {remedy}")
+        raise NoUnitsError(f"{path}: nothing from {source} into {target}; {remedy}")
     return memory
 
 
@@ -144,11 +148,13 @@ def export_memory(
         raise ConfigError(f"{output}: units are written as .tmx or .tsv; give it that name")
     if not force:
         refuse_existing([output])
-    pairs = [(pair.source, pair.target) for pair in contents(path)]
     if source is None or target is None:
+        known = [(pair.source, pair.target) for pair in contents(path)]
+        wanted = [tag if tag is None else primary_language(tag) for tag in (source, target)]
+        pairs = [pair for pair in known if all(tag in (None, of) for tag, of in zip(wanted, pair, strict=True))]
         if len(pairs) != 1:
-            known = ", ".join(pair_name(*pair) for pair in pairs) or "nothing"
-            raise ConfigError(f"{path}: has {known}; choose a pair with --from and --to")
+            names = ", ".join(pair_name(*pair) for pair in known) or "nothing"
+            raise ConfigError(f"{path}: has {names}; choose a pair with --from and --to")
         source, target = pairs[0]
     with closing(open_memory(path, source, target)) as opened, atomic_file(output) as file:
         file.writelines(line.encode() for line in memory_lines(opened, output.suffix))
@@ -171,9 +177,9 @@ def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if name.endswith((".tsv", ".jsonl")):
         reviewed = review_pairs(path) if name.endswith(".tsv") else None
-        corpus = CorpusConfig(source=path)
-        pairs = reviewed if reviewed is not None else ((pair.source, pair.target) for pair in read_pairs(corpus))
-    elif name.endswith((".tmx", ".po", ".xlf", ".xliff")):
+        read = read_pairs(CorpusConfig(source=path)) if reviewed is None else reviewed
+        pairs: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read)
+    elif name.endswith((".tmx", ".po", ".xlf", "xliff")):
         pairs = bilingual_pairs(path, DocumentOptions(source, target))
     else:
         raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")

@@ -13,10 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dragoman.data.corpus.corpus import Pair
 from dragoman.documents import DocumentOptions
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
 from dragoman.system.pages import content_policy, fill, in_languages, labels, refuse_other_file, static, visible
+from dragoman.text.terms.glossary import table_text
 from dragoman.workflows.documents.journal import FlaggedUnit, Journal, printable
 
 COLUMNS = ("file", "location", "source", "translation", "why")
@@ -63,16 +65,20 @@ def write_review(output: Path, journal: Journal, request: DocumentOptions) -> Pa
     return table
 
 
-def review_pairs(path: Path) -> Iterator[tuple[str, str]] | None:
-    """The sources and translations of a table for review, which a person has corrected; None for another file."""
+def review_pairs(path: Path) -> Iterator[Pair] | None:
+    """The sources and translations of a table for review, which a person has corrected; None for another file.
+
+    Rows are numbered as a spreadsheet shows them. A text that was not translated, and still is not, is no pair.
+    """
     try:
-        rows = _rows(path.read_text(encoding="utf-8-sig"))
+        rows = _rows(table_text(path.read_bytes()))
     except (OSError, UnicodeDecodeError):
         return None  # who reads it as pairs says what is wrong
     if next(rows, []) != [*COLUMNS]:
         return None
     at = COLUMNS.index("source"), COLUMNS.index("translation")
-    return ((row[at[0]], row[at[1]]) for row in rows if len(row) > max(at))
+    pairs = (Pair(row[at[0]], row[at[1]], number) for number, row in enumerate(rows, 2) if len(row) > max(at))
+    return (pair for pair in pairs if pair.source != pair.target)
 
 
 def _rows(table: str) -> Iterator[list[str]]:

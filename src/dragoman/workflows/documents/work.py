@@ -20,7 +20,7 @@ from dragoman.documents.catalogues.icu_messages import has_branches
 from dragoman.documents.core.splice import UnreadableTranslation
 from dragoman.documents.formats import load, read_document
 from dragoman.engine.resources import window_size
-from dragoman.errors import DataError, DragomanError
+from dragoman.errors import DataError, DragomanError, counted
 from dragoman.system.files import atomic_path
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.script import script_shares, scripts_of_language
@@ -65,6 +65,8 @@ WORDLESS = ("empty", "the translation has no words")
 EARLIER_STAYS = ("empty", "the translation has no words; the earlier one stays")
 
 _WORD = re.compile(r"[^\W\d_]+")
+# The number of an entry of a list, as JSON and YAML name their units, and as Android does.
+_ENTRY, _ITEM = re.compile(r"\[(\d{1,9})\]"), re.compile(r" (\d{1,9})$")
 
 # Size and time of a file.
 FileState = tuple[int, int]
@@ -167,6 +169,8 @@ class DocumentWork:
                 translatable += is_translatable(unit, self._scripts)
             if not translatable and not self.request.update:
                 raise DataError(f"{path}: there is nothing to translate in it{self._letters(document)}")
+            if moved := _moved_list(job, document.units):
+                self.listener.on_warning(f"{path}: {moved}")
             if not self.force:
                 _refuse_other_language(path, document.units, self.request)
         except (DragomanError, OSError) as error:
@@ -326,6 +330,31 @@ def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:
     for unit in units:
         yield (unit.location, seen[unit.location]), unit
         seen[unit.location] += 1
+
+
+def _moved_list(job: DocumentJob, units: Iterable[Unit]) -> str:
+    """What to say of a list that is longer or shorter than in the earlier translation; "" if there is none."""
+    if not job.earlier:
+        return ""
+    entry = _ITEM if job.source.kind.name == "Android strings" else _ENTRY
+    now = _lengths(entry, (unit.location for unit in units))
+    before = _lengths(entry, (location for location, _ in job.earlier))
+    names = [name for name, length in now.items() if before.get(name, length) != length]
+    if not names:
+        return ""
+    more = f" (and {counted(len(names) - 1, 'other list')})" if len(names) > 1 else ""
+    lengths = f"{now[names[0]]:,} entries, and {before[names[0]]:,} in the earlier translation"
+    return f"the list {names[0]!r}{more} has {lengths}; they are kept by their places: check them"
+
+
+def _lengths(entry: re.Pattern[str], locations: Iterable[str]) -> dict[str, int]:
+    """How many entries the lists have whose entries these locations number."""
+    lengths = dict[str, int]()
+    for location in locations:
+        for match in entry.finditer(location):
+            name = location[: match.start()]
+            lengths[name] = max(lengths.get(name, 0), 1 + int(match[1]))
+    return lengths
 
 
 def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Unit, InlineText | None]]:

@@ -9,7 +9,7 @@ from dragoman.control.search.request import price_of
 from dragoman.data.check.check import looks_tokenised
 from dragoman.data.corpus.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError, checked_path, counted
-from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
+from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, check_resamples, compare, score_all
 from dragoman.text.words.lines import WINDOW
 from dragoman.text.words.normalise import lines_of
 from dragoman.translator import Translator
@@ -86,6 +86,7 @@ def evaluate(
     """
     listener, test_set = Listeners(listeners), read_test_set(source, reference)
     check_tokenizer(tokenize)
+    check_resamples(resamples)
     warn_if_tokenised(test_set, tokenize, listener)
     named: dict[str, Sequence[str]] = {}
     paths = [translations] if isinstance(translations, str | PathLike) else translations

@@ -48,10 +48,7 @@ class HeldOutText:
 
 def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: int | None = None) -> list[HeldOutText]:
     """The text of each pair that the corpora have, in the order of the pairs; at most `lines` lines of all together."""
-    corpus_directions = directions(config, corpora)
-    pairs = [
-        pair for pair in config.project.all_pairs if any(direction.pair == pair for direction in corpus_directions)
-    ]
+    corpus_directions, pairs = directions(config, corpora), held_out_pairs(config, corpora)
     pair_lines = None if lines is None else -(-lines // len(pairs)) if lines else 0
     return [
         _first(
@@ -61,6 +58,12 @@ def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: 
         )
         for pair in pairs
     ]
+
+
+def held_out_pairs(config: RunConfig, corpora: Sequence[CorpusConfig]) -> list[PairConfig]:
+    """The pairs that the corpora have, in the order of the project."""
+    pairs = [direction.pair for direction in directions(config, corpora)]
+    return [pair for pair in config.project.all_pairs if pair in pairs]
 
 
 def _first(pair: PairConfig, text: Iterable[Pair], lines: int | None) -> HeldOutText:

@@ -13,26 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle, write_bundle
+from dragoman.config import PairConfig
 from dragoman.config.sections.project import ProjectConfig, parse_pair
 from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError, checked_path
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
-from dragoman.importing.files.foreign import UNKNOWN, Foreign, Origin, name_of
+from dragoman.importing.files.foreign import UNKNOWN, Foreign, Origin, is_non_commercial, name_of
 from dragoman.importing.files.hub import Hub, Repository, origin_on_hub, parse_name
 from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
-from dragoman.text.words.language import primary_language
+from dragoman.text.words.language import detect_language, primary_language
 from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export
-from dragoman.workflows.models.origin import KEY, TITLE, is_non_commercial, origin_section
+from dragoman.workflows.models.origin import KEY, TITLE, origin_section
 
 # Lines that are translated and scored, for the card.
 LINES = 200
@@ -58,15 +59,24 @@ def text_of_files(source: str | PathLike[str], reference: str | PathLike[str] | 
 
 
 def embedded_text(project: ProjectConfig) -> TrialText:
-    """Pairs of the embedded text in the direction of the model; none if it has another language."""
-    pair = tuple(primary_language(tag) for tag in (project.source, project.target))
-    if sorted(pair) != sorted(EMBEDDED):
+    """Pairs of the embedded text in a direction of the model; none if it has other languages."""
+    directions = (tuple(map(primary_language, (pair.source, pair.target))) for pair in project.all_pairs)
+    pair = next((pair for pair in directions if sorted(pair) == sorted(EMBEDDED)), None)
+    if pair is None:
         remedy = f"give SOURCE REFERENCE, some pairs of {project.source} and {project.target}, to try it"
         return TrialText("no text", remedy=f"To know, import it again: {remedy}")
     short = ((line.source, line.target) for line in embedded_pairs("valid") if len(line.source.split()) in WORDS)
     lines = tuple(islice(short, LINES))
     pairs = lines if pair == EMBEDDED else tuple(line[::-1] for line in lines)
     return TrialText("the embedded text (LibreOffice's help)", pairs)
+
+
+def pair_of_text(project: ProjectConfig, text: TrialText) -> PairConfig:
+    """The pair whose target is the language of the references; the first if no pair has it."""
+    if len(project.pairs) < 2 or not text.pairs:
+        return project.all_pairs[0]
+    language, _ = detect_language(" ".join(reference for _, reference in text.pairs[:COUNT]))
+    return next((pair for pair in project.pairs if primary_language(pair.target) == language), project.pairs[0])
 
 
 NOT_TRIED = "It was not tried whether the model translates."
@@ -141,7 +151,8 @@ def import_model(
         folder = _download(hub or Hub(), repository, listener) if repository else path
         foreign = _read(folder, kind, languages, scratch, weights, listener)
         foreign = _identified(foreign, path, target, repository, license, listener)
-        text = user_text or embedded_text(foreign.config.project)
+        project = foreign.config.project
+        text = user_text or embedded_text(project)
         if quantization:
             _refuse_export(path, foreign, text)
         try:
@@ -149,11 +160,11 @@ def import_model(
             result = _try(bundle, path, foreign, text if trial else TrialText("no text"), listener)
         except DragomanError as error:  # the user knows the output, not where it is made
             raise type(error)(str(error).replace(str(bundle), str(target))) from None
-        exported = _export(bundle, quantization, text, target, listener) if quantization else None
+        pair_name = pair_of_text(project, text).name if project.pairs else ""
+        exported = _export(bundle, quantization, text, pair_name, target, listener) if quantization else None
         with atomic_folder(target) as partial:
             for entry in bundle.iterdir():
                 entry.rename(partial / entry.name)
-    project = foreign.config.project
     targets = dict.fromkeys(pair.target for pair in project.pairs) or (project.target,)
     return replace(result, model_path=target, export=exported, targets=tuple(targets))
 
@@ -265,12 +276,13 @@ def _write(foreign: Foreign, folder: Path) -> None:
 def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: Listeners) -> ImportResult:
     """Whether the bundle in `folder` translates, and how well; both go into it. Raises QualityError."""
     bundle, result = open_bundle(folder), ImportResult(folder, foreign.origin)
-    golden, outcome = "", NOT_TRIED
+    golden, outcome, pair_name = "", NOT_TRIED, ""
     if text.pairs:
-        project = bundle.config.project
-        translator = Translator.of_bundle(bundle).to(project.target, project.source)
-        trial = _passed_trial(translator, text, path)
-        outcome = f"Tried on {text.name}: {trial.summary}."
+        pair = pair_of_text(bundle.config.project, text)
+        pair_name = pair.name if len(bundle.config.project.pairs) > 1 else ""
+        translator = Translator.of_bundle(bundle).to(pair.target, pair.source)
+        trial = _passed_trial(translator, text, path, pair_name)
+        outcome = f"Tried on {text.name}{pair_name and f' as {pair_name}'}: {trial.summary}."
         listener.notice(outcome)
         for warning in trial.warnings:
             listener.on_warning(warning)
@@ -278,12 +290,9 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
         scores, copying = _measured(translator, sources, text, listener)
         result = replace(result, trial=trial, scores=scores, copying=copying)
         if bundle.has_weights:
-            name = project.name_of_pair if len(project.pairs) > 1 else ""
-            options = bundle.config.decode
+            options, marks = bundle.config.decode, translator.marks
             golden = golden_text(
-                golden_sentences(
-                    bundle.tokenizer, translator.engine, options, sources[:COUNT], name, marks=translator.marks
-                )
+                golden_sentences(bundle.tokenizer, translator.engine, options, sources[:COUNT], pair_name, marks=marks)
             )
     else:
         listener.on_warning(f"{outcome} {text.remedy}".strip())
@@ -291,7 +300,8 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
     facts = {
         "trial": result.trial.facts() if result.trial else None,
         "scores": [
-            {"on": text.name, "metric": score.name, "value": score.value, "signature": score.signature}
+            ({"pair": pair_name} if pair_name else {})
+            | {"on": text.name, "metric": score.name, "value": score.value, "signature": score.signature}
             for score in result.scores
         ],
     }
@@ -299,15 +309,16 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
     return result
 
 
-def _passed_trial(translator: Translator, text: TrialText, path: Path) -> ImportTrial:
-    """What the trial measured. Raises QualityError if the model does not translate."""
+def _passed_trial(translator: Translator, text: TrialText, path: Path, pair: str) -> ImportTrial:
+    """What the trial measured; `pair` is that of a model of several. Raises QualityError if it does not translate."""
     trial = try_pairs(translator.engine, translator.tokenizer, text.pairs, translator.marks)
     if trial is None:
         raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
     try:
         trial.require()
     except QualityError as error:
-        raise QualityError(f"{path}: not imported: {error}; --no-trial imports it untried") from None
+        remedy = f"it was tried as {pair}, --pair names another, " if pair else ""
+        raise QualityError(f"{path}: not imported: {error}; {remedy}--no-trial imports it untried") from None
     return trial
 
 
@@ -322,13 +333,15 @@ def _measured(
     return scores, copying
 
 
-def _export(bundle: Path, quantization: str, text: TrialText, target: Path, listener: Listeners) -> ExportResult:
+def _export(
+    bundle: Path, quantization: str, text: TrialText, pair: str, target: Path, listener: Listeners
+) -> ExportResult:
     """Export the bundle in its temporary folder. Raises QualityError if the export translates worse."""
     lines = [[side.replace("\t", " ") for side in pair] for pair in text.pairs]
     file = bundle.with_name("text.tsv")
     file.write_text("".join("\t".join(pair) + "\n" for pair in lines), encoding="utf-8")
     try:
-        result = export(bundle, file, quantization=quantization, listeners=listener.listeners)
+        result = export(bundle, file, quantization=quantization, languages=pair, listeners=listener.listeners)
     except QualityError as error:
         raise QualityError(str(error).replace(str(bundle), str(target))) from None
     return replace(result, model_path=target)

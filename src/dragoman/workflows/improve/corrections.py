@@ -1,6 +1,7 @@
 """Corrections of people → pairs to learn from, and those that cannot be learned from, each with where it is.
 
-Input: the database in which the service keeps corrections, or a .tsv or .jsonl file of sources and right translations.
+Input: the database in which the service keeps corrections, a .tsv or .jsonl file of sources and right translations, or
+the corrected table that `dragoman translate` writes for review.
 Of a source with several corrections the newest counts, in a file the last one.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 from dragoman.config import CleanConfig, PairConfig, ProjectConfig
 from dragoman.config.sections.project import pair_name
 from dragoman.data.corpus.block_reader import BlockReader
-from dragoman.data.corpus.pair_block import Lines, PairBlock
+from dragoman.data.corpus.pair_block import Lines, MalformedLine, PairBlock
 from dragoman.data.corpus.rules import Context, active_rules
 from dragoman.data.corpus.side_languages import in_other_language, languages_of
 from dragoman.errors import ConfigError, DataError
@@ -23,6 +24,7 @@ from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.data.check_page import kind_name
+from dragoman.workflows.documents.review import review_pairs
 
 TABLE = "corrections"
 COLUMNS = ("id", "source", "translation", "correction", "source_language", "target_language", "model", "updated")
@@ -44,6 +46,8 @@ class Correction:
     where: str
     translation: str = ""
     """What the model had translated, if that is known."""
+    is_pair: bool = True
+    """Whether its line holds a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,17 @@ def _is_database(path: Path) -> bool:
 
 def _read_text(path: Path, pair: str) -> Iterator[Correction]:
     """The lines of a file; those that hold no pair are corrections without text."""
-    corpus = corpus_of(path) if path.name.endswith(TEXTS) else None
+    corpus = corpus_of(path) if path.name.lower().endswith(TEXTS) else None
     if corpus is None:
         raise ConfigError(f"{path}: corrections are the corrections.db of the service, or a .tsv or .jsonl file")
+    if (reviewed := review_pairs(path) if corpus.single_file == "tsv" else None) is not None:
+        for row in reviewed:
+            yield Correction(row.source, row.target, pair, f"{path}:{row.line}")
+        return
     for block in BlockReader(corpus):
         for index, (source, target) in enumerate(zip(block.source.lines, block.target.lines, strict=True)):
-            yield Correction(source, target, pair, f"{path}:{block.first + index}")
+            where = f"{path}:{block.first + index}"
+            yield Correction(source, target, pair, where, is_pair=index not in block.malformed)
 
 
 def _matching(pairs: Sequence[PairConfig], source: str, target: str) -> str:
@@ -139,7 +148,7 @@ def _read_database(path: Path, project: ProjectConfig, only: str) -> Iterator[Co
 
 def _lines(correction: Correction) -> Iterator[Correction]:
     """A correction of a text of several lines as one for each line, if both sides have equally many."""
-    sides = [text.strip("\n").split("\n") for text in (correction.source, correction.target)]
+    sides = [text.replace("\r\n", "\n").strip("\n").split("\n") for text in (correction.source, correction.target)]
     if len(sides[0]) != len(sides[1]) or len(sides[0]) == 1:
         yield correction
         return
@@ -149,7 +158,11 @@ def _lines(correction: Correction) -> Iterator[Correction]:
 
 
 def _checked(path: Path, corrections: Sequence[Correction], project: ProjectConfig, elsewhere: int) -> Corrections:
-    newest = {(correction.pair, normalise(correction.source)): correction for correction in corrections}
+    # Lines that hold no pair have no source, and each of them is named.
+    newest = {
+        (correction.pair, normalise(correction.source) or f"\n{correction.where}"): correction
+        for correction in corrections
+    }
     usable, faults = list[Correction](), list[Fault]()
     for pair in project.all_pairs:
         pair_corrections = [correction for correction in newest.values() if correction.pair == pair.name]
@@ -168,7 +181,9 @@ def _faults(corrections: Sequence[Correction], pair: PairConfig) -> list[str]:
     """The first fault of each correction; "" for none."""
     context = Context(pair.source, pair.target, CleanConfig())
     block = PairBlock(
-        [correction.source for correction in corrections], [correction.target for correction in corrections]
+        [correction.source for correction in corrections],
+        [correction.target for correction in corrections],
+        malformed={row: MalformedLine("", "") for row, correction in enumerate(corrections) if not correction.is_pair},
     )
     rules = active_rules(context)
     faulty_lines: dict[str, Lines] = {kind: rules[kind](block, context) for kind in FAULTS}

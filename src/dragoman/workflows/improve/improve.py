@@ -38,7 +38,7 @@ from dragoman.workflows.data.check_page import kind_name
 from dragoman.workflows.improve.check import ImproveResult, compare_versions, require_kept
 from dragoman.workflows.improve.corrections import Corrections, read_corrections
 from dragoman.workflows.improve.page import card_section, write_page
-from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
+from dragoman.workflows.improve.run import check_keys, hold_out, refuse_own_keys, run_config
 from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_texts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.dequantise import write_dequantised
@@ -160,6 +160,7 @@ def _improve(work: _Work) -> ImproveResult:
     from dragoman.workflows.train.train import train
 
     bundle, listener = work.bundle, work.listener
+    check_keys(work.folder, bundle, work.name, work.overrides)
     before = _translator(bundle)
     learned, held_out = hold_out(work.corrections.usable)
     writer = TextWriter(work.folder, bundle, {normalise(correction.source) for correction in work.corrections.usable})

@@ -54,6 +54,13 @@ def refuse_own_keys(overrides: Sequence[str]) -> None:
             )
 
 
+def check_keys(work: Path, bundle: Bundle, name: str, overrides: Sequence[str]) -> None:
+    """Raise ConfigError for a wrong override before a model translates text."""
+    languages = bundle.config.project.all_pairs[0].name if bundle.config.project.pairs else ""
+    some = (CorpusConfig(source=work / "some.source", target=work / "some.target", languages=languages),)
+    run_config(work, bundle, bundle.folder, name, Texts(some, some, some, by_model=True), some, 1, overrides)
+
+
 def steps_for(corrections: int) -> int:
     """The steps for this many corrections."""
     pairs = corrections / (1 - REPLAY_SHARE)

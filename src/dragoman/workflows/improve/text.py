@@ -175,7 +175,7 @@ def _replayed(
 ) -> list[tuple[str, str]]:
     """Pairs to replay: those of the user's file, or sentences with the model's own translations."""
     path = named.replay if len(pairs) == 1 or pair.name == named.pair else None
-    if path and path.name.removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".jsonl")):
+    if path and path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".jsonl")):
         return sample_evenly(read_pairs(CorpusConfig(source=path)), REPLAY_LINES, seed=1)
     if path:
         read = (Pair(line, "", number) for number, line in enumerate(read_lines(path), 1) if line.strip())

@@ -14,11 +14,11 @@ Every other key is an error, so that a misspelt option is never ignored.
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.languages import Pairs
 from dragoman.control.search.request import change_options
 from dragoman.errors import DataError, DragomanError, describe_type
 from dragoman.system.parsing import Malformed, parse_json
@@ -61,13 +61,13 @@ def parse_lines(
     options: DecodeConfig,
     target_prefix: str,
     has_glossary: bool,
-    pairs: Pairs | None = None,
+    check: Callable[[str | None, str | None], object],
     first: int = 1,
 ) -> Iterator[LineRequest]:
     """The requests of lines of JSON, with `options` and `target_prefix` for what a line leaves open.
 
-    `first` is the number of the first line. Raises DataError that names the line, also for languages that are none of
-    `pairs`.
+    `first` is the number of the first line. Raises DataError that names the line, also where `check` raises an error
+    for its target and source.
     """
     for number, line in enumerate(lines, first):
         location = f"{name}:{number}"
@@ -77,8 +77,7 @@ def parse_lines(
             raise DataError(f"{location}: {error}; write one object per line") from None
         try:
             request = _request(record, line, location, options, target_prefix, has_glossary)
-            if pairs:
-                pairs.matching(request.to or None, request.from_ or None)
+            check(request.to or None, request.from_ or None)
         except DragomanError as error:
             raise DataError(f"{location}: {str(error).removeprefix(f'{location}: ')}") from None
         yield request
@@ -115,35 +114,50 @@ def _request(
     return LineRequest(str(text), location, to, from_, prefix, glossary, changes, identity, line)
 
 
+@contextmanager
+def _located(request: LineRequest) -> Iterator[None]:
+    """Within the block an error begins with the location of a request that has one."""
+    try:
+        yield
+    except DragomanError as error:
+        raise (type(error)(f"{request.location}: {error}") if request.location else error) from None
+
+
+def unchanged(translator: Translator | PivotTranslator, texts: Sequence[str]) -> Translator | PivotTranslator:
+    """The translator."""
+    return translator
+
+
 def translate_requests(
-    requests: Sequence[LineRequest], choose: Callable[[str], Translator | PivotTranslator | Translation]
+    requests: Sequence[LineRequest],
+    choose: Callable[[LineRequest], Translator | PivotTranslator | Translation],
+    prepare: Callable[[Translator | PivotTranslator, Sequence[str]], Translator | PivotTranslator] = unchanged,
 ) -> list[Translation]:
     """A translation of each request, in order; those for one translator that ask for the same go together.
 
-    `choose` returns the translator of a text, or its finished translation. Raises what `Translator.translate` raises,
+    `choose` returns the translator of a line, or its finished translation; `prepare` what translates some texts, from
+    the translator of the languages that are asked for. Raises what `Translator.translate` raises,
     with the location of a request that has one.
     """
     translations: dict[int, Translation] = {}
     groups: dict[tuple[Any, ...], tuple[Translator | PivotTranslator, list[int]]] = {}
     for index, request in enumerate(requests):
-        chosen = choose(request.text)
+        with _located(request):
+            chosen = choose(request)
         if isinstance(chosen, Translation):
             translations[index] = chosen
         else:
             groups.setdefault((id(chosen), *request.key), (chosen, []))[1].append(index)
     for translator, members in groups.values():
-        first = requests[members[0]]
-        try:
+        first, texts = requests[members[0]], [requests[index].text for index in members]
+        with _located(first):
             if first.to or first.from_:
-                texts = (requests[index].text for index in members)
                 translator = translator.to(first.to or None, first.from_ or None, texts)
-            of_group = translator.translate(
-                [requests[index].text for index in members],
+            of_group = prepare(translator, texts).translate(
+                texts,
                 target_prefix=first.target_prefix,
                 glossary=first.glossary,
                 **first.changes,
             )
-        except DragomanError as error:
-            raise (type(error)(f"{first.location}: {error}") if first.location else error) from None
         translations.update(zip(members, of_group, strict=True))
     return [translations[index] for index in range(len(requests))]

@@ -6,14 +6,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundled import BundledModel, bundled_model_for, opposite_of, readable
+from dragoman.bundled import BundledModel, bundled_model_for, bundled_models, opposite_of, scripts
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
+from dragoman.control.languages import LanguagePair
 from dragoman.control.search.request import price_of
 from dragoman.engine.resources import window_size
 from dragoman.errors import ConfigError
+from dragoman.memory import Memory
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
+from dragoman.text.words.language import primary_language
 from dragoman.text.words.lines import WindowSize
 from dragoman.translation import NO_FAULTS, Candidate, Flag, Translation
 from dragoman.translator import Translator
@@ -21,6 +24,15 @@ from dragoman.workflows.lines.requests import LineRequest, parse_lines, translat
 from dragoman.workflows.lines.shards import FIRST_WINDOW
 from dragoman.workflows.lines.via import PivotTranslator
 from dragoman.workflows.listener import Listeners
+
+
+def _is_unlabelled(path: Path) -> bool:
+    """Whether a memory is of a format that names no languages."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".jsonl", ".po"))
+
+
+def _is(language: str, wanted: str | None) -> bool:
+    return not wanted or primary_language(language) == primary_language(wanted)
 
 
 def ignore(notice: str) -> None:
@@ -41,18 +53,49 @@ class BundledTranslators:
     loaded: dict[str, Translator] = field(default_factory=dict, init=False)
     """The translators by the names of their models."""
 
-    def __call__(self, text: str) -> Translator | Translation:
-        """The translator of a line; where no model reads its letters, the line as it is, with a warning."""
+    def __call__(self, text: str, to: str | None = None, from_: str | None = None) -> Translator | Translation:
+        """The translator of a line; where no model reads its letters, the line as it is, with a warning.
+
+        `to` and `from_` are languages that the line asks for by itself. Raises ConfigError for those of no model.
+        """
+        models = self.models(to or self.to, from_ or self.from_)
         try:
-            model = bundled_model_for(text)
+            model = self._model_for(text, models)
         except ConfigError as error:
             cause = str(error).partition(";")[0]
             flag = Flag("script", f"{cause}; the line is left as it is")
             return Translation(text, (Candidate(text, 0.0, 0.0),), (flag,))
         if model.name not in self.loaded:
             self.notice(f"Using the bundled model {model.name}: {model.limits} Train your own with `dragoman train`")
-            self.loaded[model.name] = self._with_reverse(model).to(self.to, self.from_)
+            self.loaded[model.name] = self._with_reverse(model)
         return self.loaded[model.name]
+
+    def models(self, to: str | None = None, from_: str | None = None) -> list[BundledModel]:
+        """The models that translate into and from these languages (None: any). Raises ConfigError if there is none."""
+        models = [
+            model
+            for model in bundled_models()
+            for language, wanted in [model.languages]
+            if _is(language, from_) and _is(wanted, to)
+        ]
+        if not models and bundled_models():
+            wanted = "".join(f" {word} {tag}" for word, tag in (("from", from_), ("into", to)) if tag)
+            names = ", ".join(model.name for model in bundled_models())
+            raise ConfigError(f"no bundled model translates{wanted}, they are {names}; give another with -m MODEL")
+        return models
+
+    def _model_for(self, text: str, models: Sequence[BundledModel]) -> BundledModel:
+        """Of these models the one that most likely reads a text. Raises ConfigError if none does."""
+        likeliest, letters = bundled_model_for(text), scripts(text)
+        if likeliest in models:
+            return likeliest
+        readers = [model for model in models if model.knows(letters)]
+        if not readers:
+            names = ", ".join(model.name for model in models)
+            raise ConfigError(
+                f"{names} reads other letters than these, which {likeliest.name} reads; give -m {likeliest.name}"
+            )
+        return max(readers, key=lambda model: model.log_likelihood(letters))
 
     def _with_reverse(self, model: BundledModel) -> Translator:
         """The translator of a model, which the one of the other direction helps."""
@@ -60,9 +103,10 @@ class BundledTranslators:
         return translator if opposite is None or translator.reverse else translator.with_reverse(self.load(opposite))
 
     def refuse_unreadable(self, lines: Sequence[str]) -> None:
-        """Raise ConfigError if no model reads any of these lines."""
-        if not any(map(readable, lines)):
-            bundled_model_for("\n".join(lines))
+        """Raise ConfigError if no model of these languages reads any of these lines."""
+        models = self.models(self.to, self.from_)
+        if not any(model.knows(scripts(line)) for model in models for line in lines):
+            self._model_for("\n".join(lines), models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +180,16 @@ class LineWork:
     as_json: bool = False
     memory: Path | None = None
     listener: Listeners = field(default_factory=Listeners)
-    _remembering: dict[tuple[int, str], tuple[Translator, Translator]] = field(default_factory=dict, init=False)
-    """Translators, and their copies with the memory, by their ids and pairs of languages."""
+    _memories: dict[str, Memory | None] = field(default_factory=dict, init=False)
+    """What the memory has, by the names of pairs of languages."""
 
     def requests(self, lines: Iterable[str], first: int = 1) -> Iterator[LineRequest]:
         """The lines, of which the first has this number, as requests. Raises DataError for a line that is none."""
         translators, prefix = self.translators, self.target_prefix
         if self.jsonl:
-            pairs = None if isinstance(translators, BundledTranslators) else translators.pairs
+            check = translators.models if isinstance(translators, BundledTranslators) else translators.pairs.matching
             has_glossary = translators.glossary is not None
-            return parse_lines(lines, self.name, translators.options, prefix, has_glossary, pairs, first)
+            return parse_lines(lines, self.name, translators.options, prefix, has_glossary, check, first)
         return (LineRequest(line, target_prefix=prefix, line=line) for line in lines)
 
     def decide(self, requests: Sequence[LineRequest]) -> None:
@@ -177,7 +221,7 @@ class LineWork:
 
     def translate(self, requests: Sequence[LineRequest], first: int) -> TranslatedLines:
         """The output for these requests, of which the first is of the line with this number."""
-        translations = translate_requests(requests, self._choose)
+        translations = translate_requests(requests, self._choose, self._with_memory)
         options = self.translators.options
         numbered = list(zip(range(first, first + len(requests)), requests, translations, strict=True))
         return TranslatedLines(
@@ -187,21 +231,49 @@ class LineWork:
             sum(translation.match is not None for translation in translations),
         )
 
-    def _choose(self, text: str) -> Translator | PivotTranslator | Translation:
-        """The translator of a text, with the memory, which is opened once for each pair of languages."""
-        translators = self.translators
-        chosen = translators(text) if isinstance(translators, BundledTranslators) else translators
-        if self.memory is None or not isinstance(chosen, Translator) or chosen.pair is None:
-            return chosen
-        key, pair = (id(chosen), chosen.pair.name), chosen.pair
-        if key not in self._remembering:
-            from dragoman.workflows.documents.memory import (
-                open_memory,
-            )  # it reads many formats: for most calls not needed
+    def _choose(self, request: LineRequest) -> Translator | PivotTranslator | Translation:
+        """The translator of a line."""
+        if isinstance(self.translators, BundledTranslators):
+            return self.translators(request.text, request.to, request.from_)
+        return self.translators
 
-            memory = open_memory(self.memory, pair.source, pair.target or "und")
-            self._remembering[key] = chosen, chosen.with_memory(memory)  # the first keeps its id from being reused
-        return self._remembering[key][1]
+    def _with_memory(
+        self, translator: Translator | PivotTranslator, texts: Sequence[str]
+    ) -> Translator | PivotTranslator:
+        """The translator of these texts with what the memory has in their languages, opened once for each pair."""
+        if self.memory is None or not isinstance(translator, Translator):
+            return translator
+        translator = translator.to(texts=texts)
+        pair = translator.pair
+        assert pair, "the texts leave one"
+        if pair.name not in self._memories:
+            self._memories[pair.name] = self._memory_of(self.memory, pair)
+        return translator.with_memory(self._memories[pair.name])
+
+    def _memory_of(self, path: Path, pair: LanguagePair) -> Memory | None:
+        """What the memory has in a pair of languages, which some lines ask for; None: nothing.
+
+        Raises ConfigError for a file that names no languages, where those of its targets are not known.
+        """
+        from dragoman.workflows.documents.memory import NoUnitsError, open_memory  # reads many formats: rarely needed
+
+        usual = self.translators.pair if isinstance(self.translators, Translator) else None
+        if isinstance(self.translators, Translator) and pair != usual and _is_unlabelled(path):
+            if usual:
+                return None
+            targets = [other.target or "und" for other in self.translators.pairs.pairs if other.source == pair.source]
+            if len(targets) > 1:
+                raise ConfigError(
+                    f"{path}: names no languages, and lines may be translated into {' or '.join(targets)}; give a "
+                    ".tmx or .db, or the target with --to"
+                )
+        try:
+            return open_memory(path, pair.source, pair.target or "und")
+        except NoUnitsError as error:
+            if pair == usual:
+                raise
+            self.listener.notice(str(error))
+            return None
 
     def silent(self) -> "LineWork":
         """A copy for another process: without listeners, which stay in this one."""

@@ -17,7 +17,7 @@ from dragoman.errors import ModelError
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text, read_golden
 from dragoman.importing.opennmt.ctranslate2 import model_shape
-from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
+from dragoman.importing.opennmt.folder import ENDED, CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import Renumbering
 from dragoman.model.weights import save_tensors, use_weights
 from dragoman.system.files import folder_next_to, refuse_existing, refuse_unwritable_folder
@@ -79,6 +79,7 @@ def dequantised(bundle: Bundle) -> tuple[Bundle, "EncoderDecoder"]:
 def _weights(bundle: Bundle) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
     """The keys of [model] that the most precise export decides, and its weights by their names. Raises ModelError."""
     folder = read_ct2_folder(bundle.exports[-1])
+    folder.refuse_source_start()
     if not model_shape(folder)[1]:
         raise ModelError(f"{bundle.folder}: an architecture that Dragoman's network has no options for; train another")
     try:
@@ -93,7 +94,9 @@ def _weights(bundle: Bundle) -> tuple[dict[str, Any], dict[str, "Tensor"]]:
 
 def _texts(bundle: Bundle, changed: dict[str, Any], export: str) -> dict[str, str]:
     """The files that are not those of `bundle`: the card, and the configuration if the network's shape says more."""
-    texts = {"README.md": f"{(bundle.folder / 'README.md').read_text(encoding='utf-8')}\n{NOTE.format(export=export)}"}
+    ended = "" if read_ct2_folder(bundle.folder / export).config["add_source_eos"] else f"\n{ENDED.capitalize()}.\n"
+    card = (bundle.folder / "README.md").read_text(encoding="utf-8")
+    texts = {"README.md": f"{card}\n{NOTE.format(export=export)}{ended}"}
     model = bundle.config.model.model_copy(update=changed)
     if model != bundle.config.model:
         texts["config.toml"] = dump_config(portable(bundle.config.model_copy(update={"model": model})))

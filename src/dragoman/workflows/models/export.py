@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.adapter import ADAPTER
+from dragoman.bundle import WEIGHTS, Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig, DecodeConfig
 from dragoman.config.file import build_section, read_run_config
 from dragoman.control.placeholders.symbols import mask_texts
@@ -191,7 +192,7 @@ def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, fo
         return
     if separate and not (target / "bundle.json").exists():
         raise ConfigError(f"{target}: already exists and is not a model folder; choose another folder")
-    if separate and (target / "model.safetensors").exists():
+    if separate and any((target / name).exists() for name in (WEIGHTS, ADAPTER)):
         raise ConfigError(f"{target}: holds the weights of training, which are never replaced; choose another folder")
     if not force:
         elsewhere = "" if separate else ", --output goes elsewhere"
@@ -304,4 +305,4 @@ def _write(bundle: Bundle, converted: Path, name: str, target: Path, separate: b
         if separate:
             for other in [path for path in partial.glob("ct2-*") if path.name != name]:
                 shutil.rmtree(other)
-            (partial / "model.safetensors").unlink()
+            (partial / WEIGHTS).unlink()

@@ -15,8 +15,8 @@ from dragoman.exporting.packing import Numbers, Tensor, rounded
 from dragoman.exporting.page import PageModel, refuse_too_large, render, service_worker
 from dragoman.importing.opennmt.arrays import arrays_of, positions_of
 from dragoman.importing.opennmt.ctranslate2 import model_shape
+from dragoman.importing.opennmt.folder import ENDED, read_ct2_folder
 from dragoman.importing.opennmt.folder import WEIGHTS as CT2_WEIGHTS
-from dragoman.importing.opennmt.folder import read_ct2_folder
 from dragoman.installed.opening import open_models
 from dragoman.system.files import refuse_unwritable_file, write_text_atomically
 from dragoman.workflows.listener import Listener, Listeners
@@ -95,6 +95,8 @@ def _page(bundles: Sequence[Bundle], numbers: Numbers | None, listener: Listener
     for bundle in bundles:
         listener.notice(f"packing {bundle.config.project.name}")
         pages.append(page_model(bundle, numbers))
+        if not bundle.has_weights and not read_ct2_folder(bundle.exports[-1]).config["add_source_eos"]:
+            listener.on_warning(f"{bundle.folder}: {ENDED}: the page may translate worse than `dragoman translate`")
     return render(pages, served=served)
 
 

@@ -43,8 +43,3 @@ def licence(origin: Mapping[str, Any]) -> str:
     """The licence and where its name comes from, in a few words."""
     source = origin.get("license_from")
     return f"{origin.get('license')} (from {source})" if source else "unknown (no file names one)"
-
-
-def is_non_commercial(license: str) -> bool:
-    """Whether the name of a licence is that of one without commercial use."""
-    return "nc" in license.lower().replace("_", "-").split("-")

@@ -34,10 +34,11 @@ from dragoman.training.resume.integrity import fault_in, has_hashes, read_note
 from dragoman.workflows.models.origin import KEY, origin_of
 
 Notice = Callable[[str], object]
-# Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
+# Keys that may change when a run is resumed: none of them changes the equations of an update. Threads and device change
+# the order of its sums, which a notice reports.
 MAY_CHANGE = (
     *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines", "checkpoint_minutes")),
-    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute", "snapshots")),
+    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute", "snapshots", "threads", "device")),
     "project.license",
     *("data.test", "data.general_test", "data.clean", "data.mix"),
     "decode.",
@@ -89,6 +90,12 @@ def restore_run(folder: Path, notice: Notice) -> int:
         for name in ("config.toml", "data.json"):
             _restore_text(folder / name, copies / name, notice)
     return step
+
+
+def other_device(folder: Path, config: RunConfig) -> str | None:
+    """What a notice says if the run in `folder` continues on another device than the configuration named before."""
+    before, now = original_config(folder).train.device, config.train.device
+    return None if before == now else f"train.device: {before} before, {now} now: results will not be bit-identical"
 
 
 def recorded_log(folder: Path, step: int) -> dict[str, object] | None:
@@ -151,9 +158,8 @@ INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
 
 def output_of(config: RunConfig) -> Path:
-    """The folder of the run."""
-    assert config.train.output is not None  # load_config fills it
-    return config.train.output
+    """The folder of the run: for a configuration made without a file, `runs/NAME` in the working folder unless set."""
+    return (config.train.output or Path("runs") / config.project.name).absolute()
 
 
 @contextmanager
@@ -258,7 +264,8 @@ def with_original_choices(folder: Path, config: RunConfig, user_keys: Collection
 def original_overrides(folder: Path) -> tuple[str, ...]:
     """The KEY=VALUE that the run in `folder` was started with, for a command that resumes it.
 
-    An end that the run has reached is left out: the run resumes to train longer. Empty where there is no such run.
+    An end that a finished run has reached is left out: the run resumes to train longer. One that was interrupted before
+    its model was written keeps it, and resumes to write that model. Empty where there is no such run.
     """
     try:
         files = saved_run_files(folder) or folder
@@ -269,6 +276,8 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
         config = read_run_config(files)
     except (OSError, ValueError, KeyError, TypeError, DragomanError):
         return ()  # what is wrong is reported when the run is resumed
+    if not _has_model(folder, progress.step):
+        return tuple(overrides)
     train = config.train
     reached = {
         "train.max_steps": train.max_steps != "auto" and progress.step >= train.max_steps,
@@ -278,6 +287,14 @@ def original_overrides(folder: Path) -> tuple[str, ...]:
     return tuple(
         override for override in overrides if not (is_free and reached.get(override.partition("=")[0].strip()))
     )
+
+
+def _has_model(folder: Path, step: int) -> bool:
+    """Whether the model of the run in `folder` is that of a training which ended at `step`."""
+    try:
+        return bool(parse_json((folder / "model" / "bundle.json").read_bytes())["training"]["step"] == step)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def latest_progress(checkpoints: Path) -> RunProgress:

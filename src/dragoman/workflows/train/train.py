@@ -22,10 +22,12 @@ from dragoman.config.file import changed_keys, read_config, require_text
 from dragoman.config.sizes import warmup_for
 from dragoman.data.corpus.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError, counted
+from dragoman.errors import ConfigError, Interrupted, counted
 from dragoman.evaluation import Score
 from dragoman.model.parts.device import pick_device
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.text.terms.keep import check_keep
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.loop import Trainer
@@ -57,6 +59,7 @@ from dragoman.workflows.train.run_folder import (
     check_resumable,
     check_unused,
     lock_run,
+    other_device,
     output_of,
     record_inputs,
     recorded_log,
@@ -66,6 +69,8 @@ from dragoman.workflows.train.run_folder import (
 )
 from dragoman.workflows.train.run_tokenizer import save_tokenizer
 from dragoman.workflows.train.trainer import Run, build_trainer
+
+MODEL_MISSING = "the model is not written yet; continue with --resume"
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,7 @@ def train(
     require_text(config)
     if isinstance(config.model, LanguageModelConfig) and not config.model.language:
         raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
+    check_keep(config.decode.keep, "decode.keep")  # which nothing reads before the finished model is scored
     user_keys = changed_keys(config) if user_keys is None else user_keys
     folder = output_of(config)
     config, base = apply_base_model(config, user_keys, resume)
@@ -154,6 +160,8 @@ def _train(run: Run) -> TrainResult:
         check_resumable(run.folder, run.config, run.resume)  # another process may have trained here meanwhile
         if run.resume:
             first_step = restore_run(run.folder, run.listener.notice)
+            if moved := other_device(run.folder, run.config):
+                run.listener.notice(moved)
         else:
             begin(run.folder, run.overrides)
             run = save_tokenizer(run)
@@ -192,7 +200,11 @@ def _train(run: Run) -> TrainResult:
     if not run.group.is_main:
         return TrainResult(run.folder / "model", outcome)
     run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
-    result = write_model(run, tokenizer, trainer.final, outcome)
+    try:
+        with sigterm_interrupts():
+            result = write_model(run, tokenizer, trainer.final, outcome)
+    except KeyboardInterrupt:
+        raise Interrupted(f"trained to step {outcome.step:,}, saved, but {MODEL_MISSING}") from None
     doubts = tuple(_doubts(result, len(tokenizer.target)))
     for doubt in doubts:
         run.listener.on_warning(doubt)
@@ -209,7 +221,7 @@ def fit_warmup(run: Run, trainer: Trainer, steps: int | None, chooses: bool) -> 
         return run
     fitting = warmup_for(steps, train.start_from is not None)
     if not chooses:
-        if train.warmup_steps >= steps:
+        if steps <= train.warmup_steps <= train.total_steps:  # a warm-up longer than the run is warned of anyway
             run.listener.on_warning(
                 f"train.warmup: {train.warmup_steps:,} steps, but about {steps:,} fit into train.max_minutes = "
                 f'{train.max_minutes:g}: the learning rate does not reach its peak; set it to "auto"'
@@ -340,6 +352,8 @@ def _ignored_keys(config: RunConfig, user_keys: Collection[str], group: ProcessG
         'model.dropout: has no effect with train.objective = "risk", which trains without': (
             train.objective == "risk" and "model.dropout" in user_keys
         ),
+        f"train.warmup: {train.warmup_steps:,} steps of a run of {train.total_steps:,}: the learning rate does not "
+        'reach its peak; set it to "auto"': train.warmup_steps > train.total_steps,
         f'train.objective: "{train.objective}" is meant for a trained model; set train.start_from': (
             train.objective != "likelihood" and not train.start_from
         ),

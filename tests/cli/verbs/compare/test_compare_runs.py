@@ -3,13 +3,23 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman.config.file import read_run_config
+import dragoman as library
+from dragoman.config import DecodeConfig
+from dragoman.config.file import build_config, read_run_config
+from dragoman.control.languages import LanguagePair, Pairs
+from dragoman.engine import Attention, Ids, Query
+from dragoman.errors import ConfigError
 from dragoman.evaluation import bleu
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 CHANGES = {"other": ("d_model = 32", "d_model = 24")}
 
@@ -151,6 +161,37 @@ def test_counted_operations_are_those_of_the_equations(dragoman: Any, pair: tupl
     assert all(chain.encoder < chain.forward for chain in chains)
 
 
+def test_a_model_of_several_pairs_is_measured_on_the_pair_of_the_test_text(
+    toy_corpus: Path, toy_tokenizer: Tokenizer
+) -> None:
+    """The letters of an English text say nothing of its target, and attention without language tokens is another."""
+    from dragoman.workflows.compare.inputs import System, tested_pair
+    from dragoman.workflows.compare.measures import attention_of
+
+    train, valid = str(toy_corpus / "train.tsv"), str(toy_corpus / "valid.tsv")
+    tree = {
+        "project": {"name": "both", "pairs": ["en-de", "en-fr"]},
+        "data": {
+            "train": [{"source": train, "languages": name} for name in ("en-de", "en-fr")],
+            "valid": [{"source": valid, "languages": "en-fr"}],
+        },
+    }
+    system = System("both", toy_corpus, build_config(tree, "both", toy_corpus))
+    assert tested_pair(system).name == "en-fr"
+
+    read: list[Query] = []
+
+    class Attentive(FakeEngine):
+        def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+            read.extend(queries)
+            return None
+
+    pairs = Pairs((LanguagePair("en", "de", Marks((4,), ())), LanguagePair("en", "fr", Marks((5,), (6,)))))
+    translator = Translator(toy_tokenizer, Attentive(), DecodeConfig(), pairs=pairs).to("fr")
+    assert attention_of(translator, "red dog", "rot hund") is None
+    assert [query.marks for query in read] == [Marks((5,), (6,))]
+
+
 def test_lengths_add_up_to_the_test_set() -> None:
     from dragoman.workflows.compare.measures import score_by_length
     from dragoman.workflows.evaluate.evaluate import TestSet
@@ -160,6 +201,10 @@ def test_lengths_add_up_to_the_test_set() -> None:
     found = score_by_length(references, TestSet(sources, references))
     assert [(part.low, part.high, part.sentences) for part in found] == [(1, 10, 5), (11, 20, 5)]  # one alone has none
     assert found[1].bleu == pytest.approx(bleu(references[5:10], references[5:10]).value)
+    joined = [reference.replace(" ", "") for reference in references]  # one word each, but as many characters
+    assert [part.bleu for part in score_by_length(joined, TestSet(sources, references))] == [0, 0]
+    by_characters = score_by_length(joined, TestSet(sources, references), "char")
+    assert [part.bleu for part in by_characters] == [pytest.approx(100)] * 2
 
 
 def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Path, Path], tmp_path: Path) -> None:
@@ -180,6 +225,10 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
     assert complaint.startswith(f"{run}: is trained with another train.seed; leave train.seed=77 out")
     assert "two of the systems are this run" in dragoman("compare", run, config, keys[1]).refused(2)
     assert "unknown key" in dragoman("compare", run, config, "train.sed=77").refused(2)
+    complaint = dragoman("compare", run, config, "--tokenize", "words").refused(2)
+    assert complaint.startswith("--tokenize words: choose one of 13a, char")
+    with pytest.raises(ConfigError, match="resamples: 1 is no number from 2 on"):
+        library.compare_runs([run, config], resamples=1)
 
     other = run.parent.parent / "data/other"
     other.mkdir()

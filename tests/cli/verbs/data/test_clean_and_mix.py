@@ -61,8 +61,37 @@ def test_clean_says_when_nothing_is_left(dragoman: Any, project: Path, tmp_path:
         assert done.code == 3
         last = done.err.splitlines()[-1]
         assert last.startswith(f"dragoman: {tmp_path}/all.tsv: nothing was kept; {tmp_path}/clean/rejects.jsonl has")
+        assert last.endswith("the reasons: read some of them; the rule is data.clean.numbers")
         assert "Next:" not in done.err
     assert len((tmp_path / "clean/rejects.jsonl").read_text().splitlines()) == 3
+
+
+def test_clean_names_what_took_most_pairs(dragoman: Any, project: Path) -> None:
+    valid = [project / "data/valid.en", project / "data/valid.de"]
+    copies = [path.with_name(f"again{path.suffix}") for path in valid]
+    for path, copy in zip(valid, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    done = dragoman("data", "clean", project / "run.toml", *copies, "-o", project / "clean", "data.clean.language=0")
+    assert "data.valid and data.test have their sources; were they split from this corpus?" in done.refused(3)
+
+    korean = project / "swapped.tsv"
+    korean.write_text("das ist ein hund, der hier lebt\t이것은 여기에 사는 개입니다\n" * 3, encoding="utf-8")
+    done = dragoman("data", "clean", project / "run.toml", korean, "-o", project / "other", "data.clean.language=0")
+    assert "are the two sides swapped, or of other languages than [project] has?" in done.refused(3)
+
+
+def test_clean_names_another_encoding_where_lines_in_ascii_stay(dragoman: Any, project: Path) -> None:
+    """Of German in Latin-1 the lines with an umlaut go, a third, and the rest looks right."""
+    lines = [f"the dog likes bird {'abcdefghi'[number % 9]}\tder hund mag vogel" for number in range(90)]
+    lines[1::3] = [f"{line} schön" for line in lines[1::3]]
+    (project / "all.tsv").write_bytes("".join(f"{line}\n" for line in lines).encode("latin-1"))
+    command = ["data", "clean", project / "run.toml", project / "all.tsv", "-o", project / "clean", *KEYS]
+    done = dragoman(*command)
+    assert done.code == 0
+    problem = f"{project}/all.tsv:2: not UTF-8 (byte 0xf6); convert the file to UTF-8"
+    assert f"30 of the removed pairs cannot be read, the first: {problem}" in " ".join(done.err.split())
+    (project / "all.tsv").write_bytes("".join(f"{line}\n" for line in lines).encode())
+    assert "cannot be read" not in dragoman(*command, "--force").err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from dragoman.exporting import ctranslate2 as exporter
 from dragoman.exporting.golden import read_golden
 from dragoman.text.tokens.tokenizer import Tokenizer
 from suites import cases
+
+UNVERIFIED = "has no effect with --to html, whose page is not verified on text; leave it out"
 
 
 @pytest.fixture
@@ -121,6 +124,8 @@ def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> Non
     [
         (["-q", "int4"], 2, "quantization int4: choose one of int8, int8_bfloat16, float32"),
         (["--to", "onnx"], 2, "--to onnx: choose one of: ctranslate2, html"),
+        (["--to", "html", "-o", "a.html", "--languages", "en-de"], 2, f"--languages: {UNVERIFIED}"),
+        (["--to", "html", "-o", "a.html", "--lines", "9"], 2, f"--lines: {UNVERIFIED}"),
     ],
 )
 def test_what_there_is_not(dragoman: Any, trained_model: Path, arguments: list[str], code: int, complaint: str) -> None:
@@ -152,6 +157,28 @@ def test_weights_of_training_are_never_replaced(dragoman: Any, trained_model: Pa
     command = ["export", trained_model, *text, "-q", "float32", "--force", "-o", trained_model]
     assert "holds the weights of training" in dragoman(*command).refused(2)
     assert files_of(trained_model) == before
+
+
+def test_an_adapter_is_never_replaced(dragoman: Any, trained_model: Path, text: list[Path], tmp_path: Path) -> None:
+    """Its weights are those of a training too."""
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "bundle.json").write_text('{"kind": "adapter"}', encoding="utf-8")
+    (adapter / "adapter.safetensors").write_bytes(b"weights")
+    before = files_of(adapter)
+    command = ["export", trained_model, *text, "-q", "float32", "--force", "-o", adapter]
+    assert "holds the weights of training, which are never replaced" in dragoman(*command).refused(2)
+    assert files_of(adapter) == before
+
+
+def test_an_export_that_is_terminated_leaves_nothing(
+    dragoman: Any, trained_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files_of(tmp_path)
+    monkeypatch.setattr(exporter, "convert", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    assert dragoman("export", trained_model, "-q", "float32").code == 130
+    assert files_of(tmp_path) == before
+    assert not list(trained_model.parent.glob(".dragoman-*"))
 
 
 def test_files_of_ones_own_stay_where_they_were(dragoman: Any, trained_model: Path) -> None:

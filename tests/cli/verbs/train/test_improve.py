@@ -313,3 +313,38 @@ def test_without_torch_the_extra_is_named(dragoman: Any, run: Path, monkeypatch:
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     complaint = dragoman("improve", run / "model", "--from", corrections(run)).refused(4)
     assert complaint == 'improve: training needs `pip install "dragoman[train]"`'
+
+
+def test_each_line_that_holds_no_pair_is_named(tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "corrections.TSV"
+    path.write_text("a dog\tein hund\nred\trote\tx\nblue\n\ta dog\n\tx\n", encoding="utf-8")
+    read = read_corrections(path, open_bundle(model).config.project)
+    assert [(fault.correction.where, fault.kind) for fault in read.faults] == [
+        (f"{path}:{line}", kind) for line, kind in ((2, "bad_bytes"), (3, "bad_bytes"), (4, "empty"), (5, "empty"))
+    ]
+    assert [correction.target for correction in read.usable] == ["ein hund"]
+
+
+def test_a_corrected_table_for_review_and_lines_of_windows_are_corrections(tmp_path: Path, model: Path) -> None:
+    project, path = open_bundle(model).config.project, tmp_path / "out.review.tsv"
+    rows = "file\tlocation\tsource\ttranslation\twhy\na\t1\tred dog\tred dog\tx\na\t2\ta dog\tein hund\tx\n"
+    path.write_text(rows, encoding="utf-8")
+    read = read_corrections(path, project)
+    assert [(row.source, row.target, row.where) for row in read.usable] == [("a dog", "ein hund", f"{path}:3")]
+    made = database(tmp_path / "c.db", [("a cat\r\na dog", "ein kater\r\nein hund", "en", "de")])
+    usable = read_corrections(made, project).usable
+    assert [(row.source, row.target) for row in usable] == [("a cat", "ein kater"), ("a dog", "ein hund")]
+
+
+def test_a_wrong_key_is_refused_before_text_is_translated(
+    dragoman: Any, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dragoman.workflows.improve import improve as workflow
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(workflow, "prepare_texts", never)
+    command = ["improve", run / "model", "--from", corrections(run)]
+    assert "did you mean train.max_steps?" in dragoman(*command, "train.max_step=3").refused(2)
+    assert "train.max_steps" in dragoman(*command, "train.max_steps=x").refused(2)

@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from dragoman.data.batches.stream import BatchStream
 from dragoman.training.estimate import fitting
 from dragoman.training.resume.integrity import seal
+from dragoman.workflows.train import train
 from suites import cases, slow
 
 
@@ -200,6 +201,11 @@ def test_pairs_over_the_length_limit_are_reported_with_their_location_and_traini
             marks=slow,
         ),
         (["train.r_drop=1", "model.dropout=0"], ["train.r_drop=1"], "train.r_drop: with model.dropout = 0"),
+        (
+            ["train.warmup=2"],
+            ["train.warmup=1"],
+            "train.warmup: 2 steps of a run of 1: the learning rate",
+        ),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
 )
@@ -234,6 +240,7 @@ def test_a_key_without_effect_is_noticed(
             id="vocabulary",
         ),
         pytest.param("data.max_length=1", 3, "data.max_length", id="a limit no pair keeps"),
+        pytest.param('decode.keep=["/[/"]', 2, "decode.keep: /[/: unterminated character set", id="an expression"),
         pytest.param("data.valid=data/none.tsv", 3, "data/none.tsv: no such file; check the path", id="a missing file"),
     ],
 )
@@ -366,6 +373,38 @@ def test_a_finished_run_continues_for_longer(dragoman: Any, resumable: Path) -> 
     result = dragoman("train", resumable / "run.toml", "train.max_steps=12", "--resume")
     assert result.code == 0
     assert [event["step"] for event in metrics_of(resumable)] == [4, 4, 8, 8, 12, 12]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_run_interrupted_while_its_model_is_scored_resumes_to_write_it_and_no_further(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    scored = train.write_model
+
+    def interrupted(*arguments: Any) -> Any:
+        os.kill(os.getpid(), number)
+        return scored(*arguments)
+
+    monkeypatch.setattr(train, "write_model", interrupted)
+    complaint = dragoman("train", project / "run.toml", "train.max_steps=4").refused(130)
+    resume = f"dragoman train {project / 'run.toml'} --resume"
+    assert complaint == f"trained to step 4, saved, but the model is not written yet; continue with: {resume}"
+    monkeypatch.undo()
+    result = dragoman("train", project / "run.toml", "--resume")
+    assert result.code == 0
+    assert "as at the start: train.max_steps=4" in result.err
+    assert json.loads((project / "runs/toy/model/bundle.json").read_bytes())["training"]["step"] == 4
+    assert [event["step"] for event in metrics_of(project)] == [4, 4], "8, as the file says, only when asked for"
+    assert dragoman("train", project / "run.toml", "--resume").code == 0
+    assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
+
+
+def test_threads_and_device_may_change_with_a_notice(dragoman: Any, resumable: Path) -> None:
+    changed = ["train.threads=2", "train.device=auto", "train.max_steps=9"]
+    result = dragoman("train", resumable / "run.toml", *changed, "--resume")
+    assert result.code == 0, result.err
+    assert "started with 1 thread, now 2: results will not be bit-identical" in result.err
+    assert "train.device: cpu before, auto now: results will not be bit-identical" in result.err
 
 
 def test_what_does_not_touch_the_arithmetic_may_change(dragoman: Any, resumable: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_beam_of_nothing_is_refused(dragoman: Any, model: Path, flag: str) -> 
 
 @pytest.mark.slow
 def test_who_is_killed_leaves_whole_lines(dragoman: Any, model: Path, tmp_path: Path) -> None:
-    lines = [f"the {colour} {animal}" for colour in ("red", "blue") for animal in ("dog", "cat", "bird")] * 1000
+    lines = [f"the {colour} {animal}" for colour in ("red", "blue") for animal in ("dog", "cat", "bird")] * 20_000
     (tmp_path / "in").write_text("".join(line + "\n" for line in lines))
     once = dragoman("translate", "-m", model, *lines[:6]).out
     command = [sys.executable, "-m", "dragoman", "translate", "-m", str(model), "-i", str(tmp_path / "in")]
@@ -126,5 +126,5 @@ def test_who_is_killed_leaves_whole_lines(dragoman: Any, model: Path, tmp_path: 
         assert process.wait() == -signal.SIGKILL
     left = (tmp_path / "out").read_text()
     assert left.endswith("\n")
-    assert (once * 1000).startswith(left)
-    assert 2000 <= len(left) < len(once) * 1000
+    assert (once * 20_000).startswith(left)
+    assert 2000 <= len(left) < len(once) * 20_000

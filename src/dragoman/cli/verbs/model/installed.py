@@ -10,6 +10,7 @@ from dragoman.cli.shared.arguments import Base, Json, OptionalModel, only_model
 from dragoman.cli.shared.console import facts_of, print_json, print_table, program, quoted, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, Interrupted, counted
+from dragoman.system.processes import sigterm_interrupts
 
 if TYPE_CHECKING:
     from dragoman.workflows.models.models import ModelInfo
@@ -98,7 +99,8 @@ def pack(
     """
     from dragoman.workflows.models.models import pack_model
 
-    file = pack_model(only_model(model, arguments), output, base=base, weights=weights, force=force)
+    with sigterm_interrupts():
+        file = pack_model(only_model(model, arguments), output, base=base, weights=weights, force=force)
     if as_json:
         print_json({"schema": "dragoman.model.pack/1", **facts_of(file)})
         return
@@ -120,7 +122,8 @@ def install(
     """
     from dragoman.workflows.models.models import install_model
 
-    model = install_model(path, name=name, force=force)
+    with sigterm_interrupts():
+        model = install_model(path, name=name, force=force)
     if as_json:
         print_json({"schema": "dragoman.model.install/1", **_facts(model)})
         return
