@@ -69,7 +69,7 @@ def korean() -> str:
 
 
 def _in_korean(words: str) -> str:
-    """The same with its words in Korean; what is in quotes or code stays."""
+    """Values or a default with their words in Korean; what is in quotes or code stays."""
     if words.startswith('list of "'):
         return f"{words.removeprefix('list of ')} 가운데 고른 것의 목록"
     parts = words.split(" | ")

@@ -34,7 +34,7 @@ leads | is_main
 meet, meets | barrier, reach, satisfy
 goes on, go on, going on, gone on, went on | continues, resumes
 Enters … leaves, Enter … leave | Input: … Output: …
-stands, as it stands | is, unchanged
+stands, as it stands | is, unchanged | stands for
 beside | next to, with
 room | space, budget, buffer | server room
 end mark, begin mark | EOS, BOS
@@ -76,7 +76,7 @@ nats a, tokens a side, tokens a sentence, tokens a batch, tokens a group | … p
 pieces a sentence, times a step, times a token | … per …
 """
 # Identifiers, comments, docstrings, help texts and messages are all in the source; Korean has a glossary of its own.
-SOURCES = ("src/**/*.py", "src/**/*.js", "src/**/*.css", "src/**/*.html")
+SOURCES = ("src/**/*.py", "src/**/*.js", "src/**/*.css", "src/**/*.html", "src/**/texts.en.json")
 # Of tests, names, comments and docstrings are read: other strings are inputs and outputs, or quote them.
 TESTS = ("tests/**/*.py",)
 PAGES = ("*.md", "docs/*.md", "docs/log/*.md", "docs/learn/*.md", "docs/decisions/*.md", "*/README.md")

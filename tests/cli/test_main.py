@@ -235,6 +235,14 @@ def test_python_m_dragoman_is_dragoman() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"dragoman {package.__version__}\n", "")
 
 
+def test_an_exit_code_reaches_the_shell_where_nobody_reads_the_message(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, "model", "show", str(tmp_path)], stderr=writing, check=False)
+    os.close(writing)
+    assert done.returncode == 4
+
+
 def test_an_exit_code_reaches_the_shell(tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, "model", "show", str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 4

@@ -348,6 +348,8 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
             'data.train: input should be a list of corpora, as in [[data.train]] or ["FILE.tsv"], not',
         ),
         ("project.name=2026-11-28", "project.name: input should be text in quotes, not 2026-11-28"),
+        ("data.valid=true", 'or {source = "…", target = "…"}, not true'),
+        ("project.name=[2026-11-28, false]", "project.name: input should be text in quotes, not [2026-11-28, false]"),
         ("train.max_minutes=01:30:00", "train.max_minutes: input should be a number, not 01:30:00"),
         ("train.output=~no-such-user/run", "run.toml: ~no-such-user/run: this machine knows no home of that user"),
         ('data.test="~no-such-user/test.tsv"', "run.toml: ~no-such-user/test.tsv: this machine knows no home of that"),

@@ -49,7 +49,8 @@ class Faults(TrainingListener):
         if here == self.faults.get("kill"):
             os.kill(os.getpid(), signal.SIGKILL)
         if here == self.faults.get("sleep"):
-            while "DistributedError" not in self.errors.read_text():
+            end = time.monotonic() + 120
+            while "DistributedError" not in self.errors.read_text() and time.monotonic() < end:
                 time.sleep(0.1)
         if here == self.faults.get("fill"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))

@@ -145,6 +145,22 @@ def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
     assert same_bits(whole, resumed)
 
 
+def test_a_run_that_continues_on_another_device_says_so(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = (toy_trainer(toy_run(max_steps=1), tmp_path) for _ in range(3))
+    first.fit()
+    notices = list[str]()
+    for trainer in (second, third):
+        monkeypatch.setattr(trainer, "_notice", notices.append)
+    second.resume()
+    assert not notices
+    second.device = torch.device("mps")
+    second._save()
+    third.resume()
+    assert notices == ["started on mps, now on cpu: results will not be bit-identical"]
+
+
 @pytest.mark.parametrize(("step", "number"), covering([1, 4, 7], [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 def test_a_signal_saves_at_any_step_and_the_rest_of_the_run_does_not_notice(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, step: int, number: signal.Signals

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,19 @@ def test_the_licence_is_read_from_the_files(foreign: Path, name: str, content: s
 
 
 @pytest.mark.parametrize(
+    "readme",
+    ["---\nlicense: a" + " " * 200_000 + "b\n---\n", "---" + "\n" * 200_000 + "x"],
+    ids=["a value", "a header"],
+)
+def test_much_white_space_in_a_readme_is_read_once(readme: str, foreign: Path) -> None:
+    """Minutes, where each of the spaces begins a search to the last."""
+    (foreign / "README.md").write_text(readme)
+    start = time.process_time()
+    origin_of_folder("marian", foreign, [], [])
+    assert time.process_time() - start < 30
+
+
+@pytest.mark.parametrize(
     ("license", "forbids"),
     [
         ("cc-by-nc-4.0", True),
@@ -261,6 +275,14 @@ def test_a_model_of_several_pairs_is_tried_as_that_of_the_text(reference: str, p
     text = TrialText("text.tsv", (("Open the file.", reference),) * 4)
     assert pair_of_text(SEVERAL, text).name == pair
     assert pair_of_text(SEVERAL, embedded_text(SEVERAL)).name == "en-ko"
+
+
+def test_of_pairs_with_one_target_that_of_the_sources_is_tried() -> None:
+    pairs = tuple(PairConfig(source=tag, target="en", source_marks=(f">>{tag}<<",)) for tag in ("fr", "ja", "ko"))
+    project = ProjectConfig(name="x", source="fr", target="en", pairs=pairs)
+    text = TrialText("text.tsv", (("ファイルを開きます。", "Open the file on this computer."),) * 4)
+    assert pair_of_text(project, text).name == "ja-en"
+    assert pair_of_text(project, embedded_text(project)).name == "ko-en"
 
 
 def test_the_pair_that_was_tried_is_named(tmp_path: Path) -> None:

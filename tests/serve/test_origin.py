@@ -1,6 +1,7 @@
 """Pages of other origins: what they may write is nothing, unless their origin was allowed."""
 
 import asyncio
+import unicodedata
 from typing import Any
 
 import httpx
@@ -156,15 +157,28 @@ def test_an_origin_is_written_as_browsers_write_it(origin):
         ServeArguments(allow_origin=[origin]).options()
 
 
-@pytest.mark.parametrize("name", ["https://app.example", "app.example:8080", "app.example/translate", "*", "a b", ""])
+NO_NAMES = ["https://app.example", "app.example:80", "app.example/a", "*", "a b", "", "127.0.0.1:80", "[::1]:80"]
+OTHER_NAMES = ["straße.example", "ａpp.example", "app\u200b.example"]  # which would be `strasse` and `app`
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, *OTHER_NAMES])
 def test_what_no_request_has_as_its_host_is_no_name(name):
     with pytest.raises(ConfigError, match=r"--allow-host .*: not the name of a host; write translate\.example\.org"):
         ServeArguments(allow_host=[name]).options()
 
 
 def test_a_name_of_a_host_is_compared_as_browsers_send_it():
-    address = ServeArguments(allow_host=["Translate.Example.org", "my_service", "übersetzen.example", "::1"]).options()
-    assert {"translate.example.org", "my_service", "xn--bersetzen-p9a.example"} <= address.address.public.hosts
+    names = {
+        "Translate.Example.org": "translate.example.org",
+        "my_service": "my_service",
+        "übersetzen.example": "xn--bersetzen-p9a.example",
+        "번역.한국": "xn--lk3bw5o.xn--3e0b707e",
+        "xn--strae-oqa.example": "xn--strae-oqa.example",
+        "::1": "::1",
+    }
+    hosts = ServeArguments(allow_host=[unicodedata.normalize("NFD", name) for name in names]).options()
+    written = set(names.values())
+    assert written <= hosts.address.public.hosts
 
 
 def test_a_page_of_another_origin_learns_nothing_about_keys(client):

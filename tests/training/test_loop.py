@@ -297,7 +297,7 @@ def test_a_new_run_has_no_notice_of_a_dead_one(tmp_path: Path) -> None:
 def test_metrics_on_a_full_disk_say_how_to_continue(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path / "metrics.jsonl", 0)
     log.path.mkdir()
-    with pytest.raises(DragomanError, match="continue with --resume from the last checkpoint"):
+    with pytest.raises(DragomanError, match="continue with --resume if there is a checkpoint"):
         log.on_notice(1, "text")
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -78,11 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of stdout ended, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
-        if debug:
-            traceback.print_exception(error)
         message, code = _message_of(error)
-        if not (isinstance(error, SHARED) and os.environ.get("LOCAL_RANK", "0") != "0"):
-            print(message, file=sys.stderr)
+        with suppress(OSError):  # nobody reads any more, as after the hang-up that stopped a training
+            if debug:
+                traceback.print_exception(error)
+            if not (isinstance(error, SHARED) and os.environ.get("LOCAL_RANK", "0") != "0"):
+                print(message, file=sys.stderr)
         return code
     return 0
 

@@ -243,7 +243,11 @@ def _explain(error: ValidationError, *where: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as the file has it: a date or a time of TOML as it is written."""
+    """A value as TOML has it, where Python writes another one."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
     return value.isoformat() if isinstance(value, date | time) else repr(value)
 
 

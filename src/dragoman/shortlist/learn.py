@@ -123,25 +123,31 @@ def count(
     positions: int = ALIGNED_POSITIONS,
     progress: Callable[[int], None] = lambda examples: None,
 ) -> dict[AttentionChoice, Counts]:
-    """What each choice of attention aligns in the examples, for a target vocabulary of `width`."""
+    """What each choice of attention aligns in the examples, for a target vocabulary of `width`.
+
+    EOS and language tokens are aligned with nothing: each sentence has them, so they would add to every shortlist.
+    """
     counts = {choice: Counts(width) for choice in choices}
+    marks = torch.tensor(sorted({EOS, *(mark for example in examples for mark in example.marks.source)}), device=device)
     with torch.inference_mode(), cross_attention(model, {choice.layer for choice in choices}) as weights:
         for group in pack([example.lengths for example in examples], BATCH_TOKENS, random.Random(0)):
             batch = collate([examples[index] for index in group]).to(device)
             state = model.encode(batch.src, padding_mask(batch.src, PAD))
             model.decode_features(batch.tgt_in, state)
             for choice in choices:
-                _add(counts[choice], batch, weights[choice.layer], choice.aligns_input_token, positions)
+                _add(counts[choice], batch, weights[choice.layer], choice.aligns_input_token, positions, marks)
             progress(len(group))
     return counts
 
 
-def _add(counts: Counts, batch: Batch, weights: Tensor, aligns_input_token: bool, positions: int) -> None:
-    """Count each target token with the source positions that it attends to most, EOS not among them."""
+def _add(
+    counts: Counts, batch: Batch, weights: Tensor, aligns_input_token: bool, positions: int, marks: Tensor
+) -> None:
+    """Count each target token with the source positions that it attends to most, `marks` not among them."""
     is_token = (batch.tgt_out != PAD) & (batch.tgt_out != EOS)
     if aligns_input_token:  # a token is the decoder's input one position after it is predicted
         weights = torch.cat((weights[:, 1:], weights[:, -1:]), dim=1)
-    weights = weights.masked_fill((batch.src == EOS)[:, None], 0.0)
+    weights = weights.masked_fill(torch.isin(batch.src, marks)[:, None], 0.0)
     top, indices = weights.topk(min(positions, batch.src.size(1)), dim=2)
     source = batch.src[:, None].expand_as(weights).gather(2, indices)
     target = batch.tgt_out[..., None].expand_as(source)
@@ -165,9 +171,12 @@ def likeliest(counts: Counts, tokenizer: Tokenizer, always: tuple[int, ...], per
 
 
 def _same_on_both_sides(tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
-    """Source and target id of each piece that both vocabularies have."""
+    """Source and target id of each piece that both vocabularies have; special and language tokens left out."""
+    is_control = tokenizer.source.processor.IsControl
     if tokenizer.same_ids:
-        return ((token, token) for token in range(len(tokenizer.source)))
+        return ((token, token) for token in range(len(tokenizer.source)) if not is_control(token))
     targets = {piece: token for token, piece in enumerate(tokenizer.pieces(range(len(tokenizer.target)), "target"))}
     sources = tokenizer.pieces(range(len(tokenizer.source)), "source")
-    return ((token, targets[piece]) for token, piece in enumerate(sources) if piece in targets)
+    return (
+        (token, targets[piece]) for token, piece in enumerate(sources) if piece in targets and not is_control(token)
+    )

@@ -22,7 +22,7 @@ from dragoman.model.build import require_transformer
 from dragoman.model.lora import attach, load_merged
 from dragoman.model.parts.device import emulation_notice
 from dragoman.model.parts.network import EncoderDecoder
-from dragoman.system.processes import stop_on_signals
+from dragoman.system.processes import sigterm_interrupts, stop_on_signals
 from dragoman.training.report.meter import Meter
 from dragoman.training.report.reports import (
     Outcome,
@@ -147,6 +147,9 @@ class Trainer:
         on_cpu = self.device.type == "cpu"
         if on_cpu and (changed := continue_with_threads(progress.threads, self.config.train.threads)):
             self._notice(changed)
+        if progress.device not in ("", self.device.type):
+            moved = f"started on {progress.device}, now on {self.device.type}"
+            self._notice(f"{moved}: results will not be bit-identical")
         if progress.torch != torch.__version__:
             self._notice(
                 f"started with PyTorch {progress.torch}, now {torch.__version__}: results will not be bit-identical"
@@ -196,10 +199,17 @@ class Trainer:
                     if stop or (self.group.size == 1 and stopped()):
                         self._save()
                         self._wait_for_disk()
-                        raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
+                        raise self._stopped()
             if not self.validated:  # a run stopped before its first validation and resumed with less to do
                 self._validate()
-        return self._finish(reason)
+        try:
+            with sigterm_interrupts():
+                return self._finish(reason)
+        except KeyboardInterrupt:
+            raise self._stopped() from None
+
+    def _stopped(self) -> Interrupted:
+        return Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
 
     def prepare(self) -> None:
         """Choose the precision of a new run; `fit` does so unless it was called before."""
@@ -383,6 +393,7 @@ class Trainer:
             torch.__version__,
             dict(self.validated),
             self.gradient.balance.coefficients,
+            self.device.type,
             self.stream.in_rows,
         )
         if self.writer:

@@ -223,8 +223,9 @@ def test_what_has_a_fault_is_not_also_doubtful() -> None:
 def test_a_doubt_names_two_numbers_of_which_the_first_is_lower() -> None:
     translations, references, _ = lines()
     judged = judged_confidence(translations, references)
-    for translation in translations[:20]:
-        near = replace(judged, doubtful=judged.probability(translation) + 1e-6)
+    limits = [(translation, judged.probability(translation) + 1e-6) for translation in translations[:20]]
+    for translation, doubtful in [*limits, (replace(translations[0], confidence=0.1249), 0.125)]:
+        near = replace(judged, doubtful=doubtful)
         (doubt,) = with_doubts(translation, near).warnings
         confidence, limit = map(float, re.findall(r"\d\.\d+", doubt.text))
         assert confidence < limit or limit == 0

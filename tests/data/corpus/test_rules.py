@@ -1,6 +1,7 @@
 """The rules on whole blocks give for each pair what a slow look at that pair alone gives."""
 
 import html
+import time
 import unicodedata
 from collections.abc import Callable
 from statistics import median
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from costs import slowness
 from dragoman.config import CleanConfig
 from dragoman.data.corpus.pair_block import PairBlock
 from dragoman.data.corpus.rules import (
@@ -210,6 +212,13 @@ def test_one_very_long_line_does_not_move_the_usual_ratio() -> None:
     ratio = usual_ratio([block])
     assert ratio == pytest.approx(median(len(target) / len(source) for source, target in lines))
     assert np.flatnonzero(RULES["length_ratio"](block, Context("ko", "en", ratio=ratio))).tolist() == [5]
+
+
+@pytest.mark.parametrize("unit", ["11,", "1,11,", "111,", "1.11.", "11,11."])
+def test_a_long_list_of_numbers_is_read_in_linear_time(unit: str) -> None:
+    started = time.process_time()
+    numbers_differ(unit * 20_000, unit)
+    assert time.process_time() - started < 3 * slowness()  # grouped as in India without a limit they took 30 s
 
 
 def test_a_rule_that_is_off_is_not_asked() -> None:

@@ -187,6 +187,24 @@ def test_one_pair_is_named_in_the_singular(tmp_path: Path) -> None:
         split_corpus(corpus(tmp_path, PAIRS[:1]), parts(tmp_path / "data"), 1)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "held_out", "message"),
+    [
+        (2, None, "to hold out 1 for each part; give more text$"),
+        (19, None, "hold out a twentieth of them .*; give more text, or choose a number with --held-out, at most 6$"),
+        (19, 7, "hold out 7 for each part; give more text, or choose a number with --held-out, at most 6$"),
+    ],
+)
+def test_a_number_that_is_named_for_little_text_can_be_held_out(
+    tmp_path: Path, pairs: int, held_out: int | None, message: str
+) -> None:
+    text = corpus(tmp_path, [(sentence(n), "x") for n in range(pairs)])
+    with pytest.raises(DataError, match=message):
+        split_corpus(text, parts(tmp_path / "data"), held_out)
+    if pairs > 2:
+        assert split_corpus(text, parts(tmp_path / "data"), 6)["valid"] == 6
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -14,6 +14,7 @@ from dragoman.documents.catalogues.po_header import plurals, rule_of
 from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.labels import length_limit
 from dragoman.errors import DataError
+from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
 
 SAMPLE = r"""# Own sample.
@@ -393,3 +394,16 @@ def test_a_key_is_set_only_where_it_is_found_again(tmp_path: Path, label: str, n
     (unit,) = opened(tmp_path, result).units
     assert unit.existing is not None
     assert unit.existing.text == new
+
+
+def test_a_similar_translation_is_named_once(tmp_path: Path) -> None:
+    content = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n# ours\nmsgid "One"\nmsgstr ""\n'
+    for score, text in ((80, "하나"), (81, "일")):
+        (tmp_path / "a.po").write_text(content, encoding="utf-8")
+        match = MemoryMatch(score, 'One "1"\n', "하나 ", "m.db")
+        options = DocumentOptions("en", "ko", similar=lambda _, match=match: [match])
+        file = BytesIO()
+        po.write(po.read(tmp_path / "a.po", options), [InlineText(text)], options, file)
+        content = file.getvalue().decode()
+    assert '# 80 %: One \\"1\\"\\n → 하나 \n# ours\nmsgid "One"\nmsgstr "일"\n' in content
+    assert content.count("%:") == 1

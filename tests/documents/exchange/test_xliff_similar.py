@@ -74,3 +74,19 @@ def test_a_file_with_its_matches_is_read_as_before(tmp_path: Path) -> None:
     (tmp_path / "b.xlf").write_bytes(once)
     units = read(tmp_path / "b.xlf", DocumentOptions("en", "ko")).units
     assert [unit.source.text.strip() for unit in units] == ["One", "Two", "Three"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        FILE % SECOND,
+        "".join((FILE % "").split("\n  ")),  # nothing between the elements
+        '<xliff version="1.2"><file original="a" source-language="en" datatype="x"><body>\n'
+        '<trans-unit id="1"><source>One</source></trans-unit></body></file></xliff>',
+    ],
+)
+def test_a_second_run_adds_no_match_again(tmp_path: Path, content: str) -> None:
+    once = translated(tmp_path, content).decode()
+    other = once.replace("ONE", "ELSE")
+    assert other != once
+    assert translated(tmp_path, other, 81).decode() == once

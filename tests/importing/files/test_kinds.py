@@ -47,6 +47,21 @@ def test_a_file_is_known_by_its_name_or_content(tmp_path: Path) -> None:
         assert kind_of(tmp_path / name) == "argos"
 
 
+@pytest.mark.parametrize(
+    "name", ["model-00001-of-00002.safetensors", "pytorch_model-00001-of-00002.bin", "model.safetensors.index.json"]
+)
+def test_one_of_several_files_of_weights_is_no_model(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("x")
+    with pytest.raises(ModelError, match=f"one file of a model; give the folder, {tmp_path}$"):
+        kind_of(tmp_path / name)
+
+
+def test_parts_of_weights_without_their_index_are_not_whole(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"config.json": MARIAN, "model-00001-of-00002.safetensors": "x"})
+    with pytest.raises(ModelError, match=r"has weights in several files and neither .*index\.json, which lists them"):
+        kind_of(folder)
+
+
 def test_an_archive_is_a_package_of_argos_only_if_it_looks_like_one(tmp_path: Path) -> None:
     reasons = {
         "opus-2020-06-17.zip": ("opus.npz", "an archive; unpack it, and give the folder"),

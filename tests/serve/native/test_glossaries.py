@@ -65,6 +65,8 @@ def test_a_glossary_is_kept_listed_renamed_and_deleted(client):
         ),
         ("tbx", TBX, {"server": ["서버"]}),
         ("csv", "#tag,태그\n", {"#tag": ["태그"]}),
+        ("csv", "Source,Target\nEnglish,Korean\n", {"English": ["Korean"]}),
+        ("tsv", 'English\tKorean\nEnglish\tKorean\n"""a, b"""\t"c"\n', {"English": ["Korean"], '"a, b"': ['"c"']}),
         ("tsv", "# none\n\\#tag\t태그\n", {"#tag": ["태그"]}),
     ],
 )

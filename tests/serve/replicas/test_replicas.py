@@ -68,7 +68,7 @@ class Served:
     def replicas(self) -> list[int]:
         """The processes that serve; another one, of Python itself, keeps what processes share."""
         listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in listed if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return [int(pid) for pid in listed if "spawn_main" in command_of(pid)]
 
     def answered(self) -> dict[str, float]:
         """Translations by replica, as `/metrics` reports them: a replica that is slow to answer is left out."""
@@ -237,6 +237,14 @@ def state_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:  # also if it ends while it is read
+        return ""
+
+
+def command_of(pid: str) -> str:
+    """The command line of a process; empty for one that ended after it was listed."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
         return ""
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.terms.glossary import Entry, Glossary, in_tsv
+from dragoman.text.terms.glossary import Entry, Glossary, as_tsv
 from dragoman.text.words.normalise import normalise
 
 
@@ -39,7 +39,7 @@ def test_terms_and_translations_are_normalised(tmp_path: Path) -> None:
 
 def test_a_term_that_begins_with_the_mark_of_a_comment_is_written_with_a_backslash(tmp_path: Path) -> None:
     terms = ["#tag", "\\#tag", "\\\\#", "\\n", "C#"]
-    lines = "".join(f"{in_tsv(term)}\tx\n" for term in terms)
+    lines = as_tsv([Entry(term, ("x",)) for term in terms])
     assert lines.startswith("\\#tag\tx\n\\\\#tag\t")
     assert [entry.term for entry in read(tmp_path, f"# a comment\n{lines}").entries] == terms
 
@@ -268,3 +268,11 @@ def test_a_first_line_that_names_its_columns_is_no_term(tmp_path: Path, first: s
     terms = [entry.term for entry in read(tmp_path, f"# mine\n{first}\nserver\t서버\n").entries]
     assert terms == ([] if is_header else [first.partition("\t")[0]]) + ["server"]
     assert len(read(tmp_path, f"server\t서버\n{first}\n").entries) == 2  # further down it is a term
+
+
+@pytest.mark.parametrize(
+    "entry", [Entry("English", ("Korean",)), Entry("Source", ("Target", "x")), Entry('"a, b"', ('"""', '"c ""d"" e"'))]
+)
+def test_what_is_written_is_read_as_the_same_entries(tmp_path: Path, entry: Entry) -> None:
+    entries = (entry, Entry("#1", ("일",)), Entry('say "a"', ('"가"', "나, 다")))
+    assert read(tmp_path, as_tsv(entries)).entries == entries

@@ -94,9 +94,11 @@ def test_terms_of_the_nearest_region_come_first_and_those_of_another_script_are_
     tmp_path: Path,
 ) -> None:
     terms = [("en-US", "truck"), ("pt-PT", "camião"), ("pt-BR", "caminhão"), ("zh-CN", "卡车"), ("zh-TW", "貨車")]
+    terms += [("KR", "트럭")]
     sets = "".join(f'<langSet xml:lang="{tag}"><tig><term>{term}</term></tig></langSet>' for tag, term in terms)
     text = f'<martif type="TBX"><text><body><termEntry>{sets}</termEntry></body></text></martif>'
     assert glossary(tmp_path, text, "en", "pt-PT") == {"truck": ("camião", "caminhão")}
     assert glossary(tmp_path, text, "en-GB", "pt-BR") == {"truck": ("caminhão", "camião")}
     assert glossary(tmp_path, text, "en", "zh-TW") == {"truck": ("貨車",)}
+    assert glossary(tmp_path, text, "en", "ko") == {"truck": ("트럭",)}
     assert glossary(tmp_path, text, "zh-Hans", "en") == {"卡车": ("truck",)}

@@ -50,6 +50,11 @@ def test_a_language_has_one_primary_code(tags: str, language: str) -> None:
         ("Korean", "ko", False),
         ("und", "ko", False),
         ("ko", "und", False),
+        ("kr", "ko", False),
+        ("jp", "ja-JP", False),
+        ("cn", "zh-Hans", False),
+        ("kr", "en", True),
+        ("jp", "ko", True),
     ],
 )
 def test_a_file_declares_another_language_only_with_a_tag(tag: str, wanted: str, expected: bool) -> None:

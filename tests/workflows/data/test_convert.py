@@ -11,8 +11,9 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.data.corpus.tmx import read_tmx
+from dragoman.documents import DocumentOptions
 from dragoman.errors import ConfigError, DataError
-from dragoman.workflows.data.convert import convert_data
+from dragoman.workflows.data.convert import bilingual_pairs, convert_data
 from dragoman.workflows.documents.memory import add_to_memory
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
@@ -273,6 +274,11 @@ WAITING = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" 
  <mrk mtype="seg" mid="3">C.</mrk></seg-source><target><mrk mtype="seg" mid="1">가.</mrk> <mrk mtype="seg"\
  mid="2">나.</mrk> <mrk mtype="seg" mid="3">다.</mrk></target><s:seg-defs><s:seg id="1" conf="Draft"/>\
 <s:seg id="2" conf="Translated" locked="true"/><s:seg id="3"/></s:seg-defs></trans-unit>
+<trans-unit id="7"><source>Six</source><target state="translated" state-qualifier="mt-suggestion">여섯</target>\
+</trans-unit>
+<trans-unit id="8"><source>Seven</source><target state-qualifier="rejected-spelling">일굽</target></trans-unit>
+<trans-unit id="9"><source>Eight</source><target state="final" state-qualifier="tm-suggestion">여덟</target>\
+</trans-unit>
 </body></file></xliff>
 """
 
@@ -281,7 +287,7 @@ WAITING = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" 
 def test_translations_that_wait_for_a_person_are_no_pairs_and_locked_ones_are(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(WAITING, encoding="utf-8")
     convert_data([tmp_path / name], tmp_path / "pairs.tsv", source="en", target="ko")
-    assert (tmp_path / "pairs.tsv").read_text("utf-8") == "Two\t둘\nFive\t다섯\nB.\t나.\n"
+    assert (tmp_path / "pairs.tsv").read_text("utf-8") == "Two\t둘\nFive\t다섯\nB.\t나.\nEight\t여덟\n"
 
 
 @pytest.mark.parametrize(
@@ -292,6 +298,7 @@ def test_translations_that_wait_for_a_person_are_no_pairs_and_locked_ones_are(tm
         (("en-US", "pt-BR"), ["Bus\tônibus", "Train\ttrem"]),
         (("en", "zh-TW"), ["Bus\t公車"]),
         (("pt-PT", "pt-BR"), ["autocarro\tônibus"]),
+        (("pt", "pt_BR"), ["autocarro\tônibus"]),
     ],
 )
 def test_of_several_variants_of_a_language_the_nearest_is_taken(
@@ -306,3 +313,15 @@ def test_of_several_variants_of_a_language_the_nearest_is_taken(
     (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header/><body>{body}</body></tmx>', encoding="utf-8")
     convert_data([tmp_path / "a.tmx"], tmp_path / "pairs.tsv", source=languages[0], target=languages[1])
     assert (tmp_path / "pairs.tsv").read_text("utf-8").splitlines() == expected
+
+
+@pytest.mark.parametrize(("ours", "theirs", "pairs"), [("EN", "kr", 1), ("en", "jp", 0), ("fr", "kr", 0)])
+def test_the_code_of_the_country_may_name_the_language(tmp_path: Path, ours: str, theirs: str, pairs: int) -> None:
+    unit = '<trans-unit id="1"><source>Yes</source><target>예</target></trans-unit>'
+    file = f'<file original="a" datatype="x" source-language="{ours}" target-language="{theirs}"><body>{unit}</body>'
+    (tmp_path / "a.xlf").write_text(f'<xliff version="1.2">{file}</file></xliff>', encoding="utf-8")
+    assert len(list(bilingual_pairs(tmp_path / "a.xlf", DocumentOptions("en", "ko")))) == pairs
+    variants = f'<tuv xml:lang="{ours}"><seg>Yes</seg></tuv><tuv xml:lang="{theirs}"><seg>예</seg></tuv>'
+    tmx = f'<tmx version="1.4"><header/><body><tu>{variants}</tu></body></tmx>'
+    (tmp_path / "a.tmx").write_text(tmx, encoding="utf-8")
+    assert len(list(bilingual_pairs(tmp_path / "a.tmx", DocumentOptions("en", "ko")))) == pairs

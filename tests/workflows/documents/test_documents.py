@@ -493,19 +493,21 @@ def test_a_name_that_is_not_utf_8_is_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "earlier"),
+    ("name", "source", "earlier", "title"),
     [
-        ("a.json", '{"a": ["new", "one"], "b": ["two"]}', '{"a": ["eins"], "b": ["zwei"]}'),
-        ("a.yaml", "a:\n  - new\n  - one\n", "a:\n  - eins\n"),
+        ("a.json", '{"a": ["new", "one"], "b": ["two"]}', '{"a": ["eins"], "b": ["zwei"]}', "'a'"),
+        ("a.json", '["new", "one"]', '["eins"]', "of the file"),
+        ("a.yaml", "a:\n  - new\n  - one\n", "a:\n  - eins\n", "'a'"),
         (
             "strings.xml",
             '<resources><string-array name="a"><item>new</item><item>one</item></string-array></resources>',
             '<resources><string-array name="a"><item>eins</item></string-array></resources>',
+            "'a'",
         ),
     ],
 )
 def test_an_update_warns_of_a_list_whose_entries_may_have_moved(
-    tmp_path: Path, name: str, source: str, earlier: str
+    tmp_path: Path, name: str, source: str, earlier: str, title: str
 ) -> None:
     class Warnings(Listener):
         def __init__(self) -> None:
@@ -521,7 +523,7 @@ def test_an_update_warns_of_a_list_whose_entries_may_have_moved(
     warnings = [Warnings(), Warnings()]
     for listener in warnings:
         run_documents(task, chosen(Capitals()), [listener])
-    assert ["the list 'a' has 2 entries, and 1 in the earlier translation" in text for text in warnings[0].texts] == [
-        True
-    ]
+    assert [
+        f"the list {title} has 2 entries, and 1 in the earlier translation" in text for text in warnings[0].texts
+    ] == [True]
     assert not warnings[1].texts  # what was written has as many

@@ -65,3 +65,8 @@ def test_quotation_marks_that_a_person_typed_without_csv_stay(tmp_path: Path) ->
     (tmp_path / "out.review.tsv").write_text("\n".join(rows), encoding="utf-8")
     pairs = [('"Hi" there', '"안녕" 거기'), ('"open', '닫지 않은 "'), ("b", "ㄴ")]
     assert read(tmp_path / "out.review.tsv") == pairs
+
+
+def test_rows_have_the_numbers_that_a_spreadsheet_shows(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("\t".join(COLUMNS) + "\n\na\t1\tb\tㄴ\n\n\na\t2\tc\tㄷ\n", encoding="utf-8")
+    assert [pair.line for pair in review_pairs(tmp_path / "a.tsv") or ()] == [3, 6]

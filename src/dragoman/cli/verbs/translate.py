@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")
+# The longest extension of a word that may be the name of a file.
+EXTENSION = 5
 # Percent of likeness from which similar sources are named.
 THRESHOLD = 75
 # Documents that are named one by one in the report.
@@ -219,15 +221,19 @@ def translate(options: TranslateOptions) -> None:
 def _documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
     """The arguments as paths if they name files or folders that exist; none if they are text. Raises ConfigError.
 
-    One word that ends as a document's name does, `report.docx`, is a name that was mistyped and no sentence.
+    One word that ends as a document's name does, `report.docx`, or that is a path, `./letters`, is a name that was
+    mistyped and no sentence. One that may be either, `letters.de` or `example.com`, is text, with a warning.
     """
     from dragoman.documents.formats import SUFFIXES
 
     exist = [os.path.exists(name) for name in arguments]  # not Path.exists, which fails for a name that is too long
     if not any(exist):
-        for name in arguments:
-            if name.lower().endswith(SUFFIXES) and len(name.split()) == 1:
+        names = [name for name in arguments if len(name.split()) == 1]
+        for name in names:
+            if name.lower().endswith((*SUFFIXES, ".jsonl")) or _is_path(name):
                 raise ConfigError(f"{name}: no such file; check its name, or give --text if it is a sentence")
+        if name := next(filter(_may_be_file, names), ""):
+            say(f"dragoman: {name}: no such file, so it is translated as text; --text leaves this warning out")
         return ()
     if not all(exist):
         document, other = arguments[exist.index(True)], arguments[exist.index(False)]
@@ -238,6 +244,19 @@ def _documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
         if name.endswith(".jsonl") and not os.path.isdir(name):
             raise ConfigError(f"{name}: lines of JSON, which is no format of documents; give -i {name}")
     return tuple(map(Path, arguments))
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word is surely a path, unlike `and/or`: of this or an outer folder, or of a folder that exists."""
+    folder = os.path.dirname(word)
+    return word.startswith(("./", "../", "~/")) or (folder.strip("/") != "" and os.path.isdir(folder))
+
+
+def _may_be_file(word: str) -> bool:
+    """Whether a word has a short extension, as the name of a file does; no address of mail or of the web."""
+    stem, extension = os.path.splitext(word)
+    is_short = 1 < len(extension) <= 1 + EXTENSION and extension[1:].isalnum() and extension.isascii()
+    return bool(stem) and is_short and not extension[1:].isdigit() and "@" not in word and "://" not in word
 
 
 # --- lines -------------------------------------------------------------------------------------------------------

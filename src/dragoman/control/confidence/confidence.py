@@ -176,7 +176,7 @@ def with_doubts(translation: Translation, learned: Confidence) -> Translation:
     confidence = translation.confidence or learned.probability(translation)
     if confidence >= learned.doubtful or translation.match is not None:
         return translation
-    shown = min(confidence, learned.doubtful - 0.01)  # rounded, it is under the limit too
+    shown = min(confidence, round(learned.doubtful, 2) - 0.01)  # rounded, it is under the limit too
     text = f"probably wrong: confidence {max(shown, 0):.2f} is under {learned.doubtful:.2f}; read it again"
     return replace(translation, warnings=(*translation.warnings, Flag("doubtful", text)))
 

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from dragoman.data.corpus.corpus import Pair, decompressed, file_errors
 from dragoman.errors import DataError
 from dragoman.system.parsing import new_xml_parser, xml_blocks
-from dragoman.text.words.language import same_language, tag_distance
+from dragoman.text.words.language import names_language, tag_distance
 
 # Elements of a segment whose text is native code, and which of them are a line break: by their type, or that text.
 _NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
@@ -72,8 +72,11 @@ class _TmxParser:
                 self.variants.append((self.language, text))
             self.segment = None
         elif name == "tu" and len(self.variants) > 1:
-            source = _nearest(self.variants, self.languages[0])
-            target = _nearest([variant for variant in self.variants if variant is not source], self.languages[1])
+            ours, theirs = self.languages
+            # Between regions of one language, what has the tag of the target is not the source.
+            candidates = [variant for variant in self.variants if not _is_tag(variant[0], theirs)]
+            source = _nearest(candidates, ours)
+            target = _nearest([variant for variant in self.variants if variant is not source], theirs)
             if source and target:
                 self.pairs.append(Pair(source[1], target[1], self.line))
 
@@ -109,9 +112,13 @@ def _read(handler: _TmxParser) -> Iterator[Pair]:
         raise DataError(f"{path}:{error.lineno}:{error.offset + 1}: not well-formed XML: {what}; repair it") from None
 
 
+def _is_tag(tag: str, other: str) -> bool:
+    return tag.replace("_", "-").casefold() == other.replace("_", "-").casefold()
+
+
 def _nearest(variants: list[tuple[str, str]], wanted: str) -> tuple[str, str] | None:
     """The tag and the text of the variant in a language, of several the nearest to its region."""
-    of_language = [variant for variant in variants if same_language(variant[0], wanted)]
+    of_language = [variant for variant in variants if names_language(variant[0], wanted)]
     if len(of_language) < 2:
         return of_language[0] if of_language else None
     return min(of_language, key=lambda variant: tag_distance(variant[0], wanted))

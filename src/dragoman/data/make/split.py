@@ -71,10 +71,7 @@ def split_corpus(
     sentences, total = _draw(blocks, (options.held_out or HELD_OUT) * len(wanted), options)
     size = min(HELD_OUT, total // SMALLEST_SHARE) if options.held_out is None else options.held_out
     if size < 1 or size * len(parts) > total:
-        raise DataError(
-            f"{name}: {counted(total, 'pair')} {'is' if total == 1 else 'are'} too few to hold out "
-            f"{max(size, 1):,} for each part; give more text, or ask for fewer with --held-out"
-        )
+        raise DataError(_too_few(name, total, len(parts), options))
     chosen = _choose(blocks, sentences, dict.fromkeys(wanted, size), options)
     if missing := next((part for part, groups in chosen.items() if sum(groups.values()) < size), None):
         raise DataError(_impossible(name, missing, sum(chosen[missing].values()), size, options))
@@ -104,6 +101,14 @@ def usable_pairs(corpus: CorpusConfig) -> Iterator[Sides]:
         yield [source[row] for row in rows], [target[row] for row in rows], dropped
     if reader.surplus:
         raise DataError(describe_unequal(corpus))
+
+
+def _too_few(name: str, total: int, parts: int, options: SplitOptions) -> str:
+    most = total // parts
+    size = "1" if not most else "a twentieth of them" if options.held_out is None else f"{options.held_out:,}"
+    number = f", or choose a number with --held-out, at most {most:,}" if most else ""
+    pairs = f"{counted(total, 'pair')} {'is' if total == 1 else 'are'}"
+    return f"{name}: {pairs} too few to hold out {size} for each part; give more text{number}"
 
 
 def _impossible(name: str, part: str, possible: int, size: int, options: SplitOptions) -> str:

@@ -204,7 +204,7 @@ def _message_splices(
 ) -> list[Splice]:
     """What changes in the lines of one message."""
     message, text = slot.message, skeleton.decoded.text
-    splices = _similar_splices(slot, skeleton.layout.newline, options)
+    splices = _similar_splices(slot, skeleton, options)
     splices += _flag_splices(message, text, skeleton.layout.newline, options)
     fields = {field.index: field for field in message.forms}
     if None in texts or set(fields) == set(range(skeleton.header.plurals.count)):
@@ -222,14 +222,16 @@ def _message_splices(
     return splices
 
 
-def _similar_splices(slot: _MessageForms, newline: str, options: DocumentOptions) -> list[Splice]:
+def _similar_splices(slot: _MessageForms, skeleton: _PoFile, options: DocumentOptions) -> list[Splice]:
     """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
     matches = options.similar(slot.text)
     if not matches:
         return []
     at = min([slot.message.fields[0].begin, *(begin for begin, _ in slot.message.comments)])
-    pairs = ((match.score, polib.escape(match.source), polib.escape(match.target)) for match in matches)
-    lines = (f"# {score} %: {source} → {target}{newline}" for score, source, target in pairs)
+    text = skeleton.decoded.text
+    known = {text[begin:end].strip().partition(" %: ")[2] for begin, end in slot.message.comments}
+    pairs = ((match.score, f"{polib.escape(match.source)} → {polib.escape(match.target)}") for match in matches)
+    lines = (f"# {score} %: {pair}{skeleton.layout.newline}" for score, pair in pairs if pair.strip() not in known)
     return [Splice(at, at, "".join(lines))]
 
 

@@ -94,9 +94,9 @@ def indent_before(text: str, at: int) -> str:
 
 
 def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
-    """A part of a text with these replacements, which do not overlap, in any order."""
+    """A part of a text with these replacements, which do not overlap, in any order; insertions come first."""
     parts: list[str] = []
-    for splice in sorted(splices, key=lambda splice: splice.begin):
+    for splice in sorted(splices, key=lambda splice: (splice.begin, splice.end)):
         assert begin <= splice.begin <= splice.end, "splices do not overlap"
         parts += [text[begin : splice.begin], splice.written]
         begin = splice.end

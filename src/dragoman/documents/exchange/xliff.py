@@ -288,7 +288,7 @@ def _entry_splices(
         yield Splice(holder.begin, holder.opened, tag)
     state = "" if version.state_of_segment else state
     splice = _target_splice(decoded, entry.source, target, body, state, options)
-    similar = "" if version.state_of_segment else _alternatives(decoded, entry.source, matches)
+    similar = "" if version.state_of_segment else _alternatives(decoded, entry, matches)
     yield replace(splice, written=splice.written + similar)
 
 
@@ -329,15 +329,17 @@ def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, ta
 MODULE = "urn:oasis:names:tc:xliff:matches:2.0"
 
 
-def _alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatch]) -> str:
-    """`<alt-trans>` of 1.2 for each match, to be written after the target of this source."""
-    text = decoded.text
+def _alternatives(decoded: Decoded, entry: _TransUnit, matches: Sequence[MemoryMatch]) -> str:
+    """`<alt-trans>` of 1.2 for each match that the entry has not yet, to be written after its target."""
+    text, source = decoded.text, entry.source
+    known = {_texts(text, child) for child in entry.holder.children if child.name == "alt-trans"}
     indent = indent_before(text, source.begin)
     prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
     return "".join(
         f'{indent}<{prefix}alt-trans match-quality="{match.score}%" origin="{_escaped(match.origin, decoded)}">'
         f"{_pair(match, decoded, prefix)}</{prefix}alt-trans>"
         for match in matches
+        if (match.source, match.target) not in known
     )
 
 
@@ -361,14 +363,16 @@ def _candidates(
     of a match are.
     """
     text = decoded.text
+    there = next((child for child in unit.children if (child.name, child.space) == ("matches", MODULE)), None)
+    known = {(child.attributes.get("ref"), *_texts(text, child)) for child in (there.children if there else ())}
     rows = [
         f'<mtc:match ref="#{_escaped(identity, decoded)}" similarity="{match.score}" type="tm"'
         f"{_origin(match, decoded)}>{_pair(match, decoded, '')}</mtc:match>"
         for identity, matches in by_segment
         for match in matches
+        if (f"#{identity}", match.source, match.target) not in known
     ]
     names = f'xmlns:mtc="{MODULE}" xmlns="{_escaped(space, decoded)}"'
-    there = next((child for child in unit.children if (child.name, child.space) == ("matches", MODULE)), None)
     if there is not None and there.closing < there.end:
         declared = (row.replace("<mtc:match ", f"<mtc:match {names} ", 1) for row in rows)
         return Splice(there.closing, there.closing, "".join(declared))
@@ -379,6 +383,12 @@ def _candidates(
 
 def _origin(match: MemoryMatch, decoded: Decoded) -> str:
     return f' origin="{_escaped(match.origin, decoded)}"' if match.origin else ""
+
+
+def _texts(text: str, match: Element) -> tuple[str, str]:
+    """The source and the target that an `<alt-trans>` or a match has."""
+    sides = {child.name: plain_text(text, child) for child in match.children}
+    return sides.get("source", ""), sides.get("target", "")
 
 
 def _pair(match: MemoryMatch, decoded: Decoded, prefix: str) -> str:

@@ -53,6 +53,7 @@ _WAITING = {
     ),
     "confirmed": ("0", "false"),
 }  # fmt: skip
+_FINAL = ("final", "signed-off")
 _SIGNED = ("translated", "approvedtranslation", "approvedsignoff")
 _YES = ("1", "locked", "true", "yes")
 
@@ -143,7 +144,9 @@ def waiting_segments(unit: Element) -> frozenset[str]:
 
 def is_waiting(unit: Element, target: Element | None) -> bool:
     """Whether a translation of XLIFF 1.2 waits for a person, by its state or by what a program wrote next to it."""
-    if target is not None and target.attributes.get("state", "").startswith("needs-"):
+    state, qualifier = (target.attributes.get(name, "") if target else "" for name in ("state", "state-qualifier"))
+    is_guess = qualifier.startswith("rejected-") or qualifier.endswith("-suggestion")
+    if state.startswith("needs-") or (is_guess and state not in _FINAL):
         return True
     return any(_local(unit, name) in values for name, values in _WAITING.items())
 

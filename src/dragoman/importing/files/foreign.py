@@ -99,7 +99,7 @@ def cached_repository(folder: Path) -> str | None:
 
 def _front_matter(readme: str) -> dict[str, str]:
     """The keys of the YAML header of a README with their values; those of a list are joined, nested keys left out."""
-    header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
+    header = re.match(r"\ufeff?---[^\S\n]*\n(.*?)\n---[^\S\n]*(?:\n|\Z)", readme, re.DOTALL)
     values: dict[str, list[str]] = {}
     items: list[str] = []
     for line in header[1].split("\n") if header else []:
@@ -114,7 +114,7 @@ def _front_matter(readme: str) -> dict[str, str]:
 
 def _yaml_items(text: str) -> list[str]:
     """A plain or quoted value of YAML, or those of `[a, b]`; nothing for what has further lines or keys."""
-    text = re.sub(r"(?:^|\s+)#.*", "", text).strip()
+    text = re.sub(r"(?:^|\s)#.*", "", text).strip()
     parts = text[1:-1].split(",") if text.startswith("[") and text.endswith("]") else [text]
     plain = (re.fullmatch(r"""(['"]?)([^'"\[{|>]+)\1""", part.strip()) for part in parts)
     return [match[2].strip() for match in plain if match]

@@ -3,6 +3,7 @@
 Nothing but names, the first bytes of files and `model_type` in config.json is read.
 """
 
+import re
 import zipfile
 from collections.abc import Callable, Set
 from fnmatch import fnmatch
@@ -66,6 +67,9 @@ STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("*.gguf", "*.ggml"), f"a model of llama.cpp, which is not supported; {ELSEWHERE}"),
 )
+INDICES = tuple(f"{name}.index.json" for name in WEIGHTS)
+# One of the files of weights in several, or their index.
+PART = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)(?:\.index\.json)?")
 # The first bytes of the file that Git LFS leaves in place of a large one.
 POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024
 
@@ -108,7 +112,7 @@ def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
         raise ModelError(f"{folder}: a model of Dragoman, which needs no import; use it with -m {folder}")
     if "metadata.json" in names and "model" in names:
         return "argos"
-    if "config.json" in names and names & {*WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS)}:
+    if "config.json" in names and names & {*WEIGHTS, *INDICES}:
         return _kind_of_config(folder / "config.json")
     if "model.bin" in names:
         return "ctranslate2"
@@ -123,6 +127,8 @@ def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
 
 def _lacking(names: Set[str]) -> str | None:
     """What is missing in a folder that is recognised and not whole."""
+    if "config.json" in names and any(map(PART.fullmatch, names)):
+        return f"has weights in several files and neither {' nor '.join(INDICES)}, which lists them; fetch it too"
     strange = [pattern for patterns, _ in STRANGERS for pattern in patterns]
     if "config.json" in names and not any(fnmatch(name, pattern) for name in names for pattern in strange):
         return f"has config.json and neither {' nor '.join(WEIGHTS)}; fetch the weights too"
@@ -136,7 +142,7 @@ def _kind_of_file(path: Path) -> str | None:
         return "npz"
     if path.suffix == ".argosmodel":
         return "argos"
-    if path.name in (*WEIGHTS, "model.bin", "config.json", "decoder.yml"):
+    if path.name in (*WEIGHTS, "model.bin", "config.json", "decoder.yml") or PART.fullmatch(path.name):
         raise ModelError(f"{path}: one file of a model; give the folder, {path.absolute().parent}")
     checkpoint = path.name.endswith((".pt", ".pth", ".ckpt"))
     return _kind_of_zip(path) if zipfile.is_zipfile(path) and not checkpoint else None

@@ -20,7 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from dragoman.errors import ModelError
+from dragoman.errors import ModelError, counted
 from dragoman.importing.files.settings import read_settings
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
@@ -92,9 +92,8 @@ def _parts(index: Path) -> list[Path]:
         raise ModelError(f"{index}: not an index of files with weights; {AGAIN}")
     for name in names:
         if not (index.parent / name).is_file():
-            raise ModelError(
-                f"{index.parent / name}: missing; the weights are in {len(names)} files, fetch all of them"
-            )
+            files = counted(len(names), "file")
+            raise ModelError(f"{index.parent / name}: missing; the weights are in {files}, fetch all of them")
     return [index.parent / name for name in names]
 
 

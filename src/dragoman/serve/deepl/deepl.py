@@ -61,9 +61,8 @@ async def usage(call: Call) -> dict[str, int]:
 @router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
 async def nothing(rest: str) -> None:
     """404 for a path that this service has not, as an error that the clients of DeepL read."""
-    raise Problem(
-        404, "http", "Not Found", f"/v2/{rest[:60]}: here are translate, document, glossaries, usage and languages"
-    )
+    paths = "translate, document, glossaries, glossary-language-pairs, usage and languages"
+    raise Problem(404, "http", "Not Found", f"/v2/{rest[:60]}: this service has {paths}")
 
 
 def _request(fields: dict[str, Any]) -> TextRequest:

@@ -7,6 +7,7 @@ permission would otherwise be carried out, only its answer kept from the page. P
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -139,14 +140,25 @@ def public_address(
 
 def host_name(name: str) -> str:
     """A name of a host as requests have it, without their port. Raises ConfigError for what no request can have."""
+    text = unicodedata.normalize("NFC", name.lower())
     try:
-        written = name.lower().encode("idna").decode()
+        written = text.encode("idna").decode()
+        is_same = text.isascii() or written.encode().decode("idna") == text  # `ß` would become `ss`, which is another's
     except UnicodeError:
-        written = ""
-    if _NAME.fullmatch(written) or _address(name):
+        written, is_same = "", False
+    if (is_same and _NAME.fullmatch(written)) or _is_address(text):
         return written
-    what = "not the name of a host; write translate.example.org, without a scheme, a port and a path"
+    what = "not the name of a host; write translate.example.org, or xn--… as browsers do, without scheme, port and path"
     raise ConfigError(f"--allow-host {name}: {what}")
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address without a port."""
+    try:
+        ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _address(text: str) -> Address | None:

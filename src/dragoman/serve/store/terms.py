@@ -6,13 +6,13 @@ and columns three and four of CSV are its languages.
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import DataError
-from dragoman.text.terms.glossary import Entry, Glossary, in_tsv
+from dragoman.text.terms.glossary import Entry, Glossary, as_tsv, is_header, rows_of
 from dragoman.text.terms.tbx import TermBase
 from dragoman.text.words.normalise import is_text, normalise
 from dragoman.text.words.words import listed, spelled
@@ -30,9 +30,11 @@ def read_terms(content: str, form: Format, source: str, target: str) -> Glossary
     if form == "tbx":
         return TermBase.parse(BytesIO(content.encode()), Path(NAME)).glossary(source, target)
     terms: dict[str, list[str]] = {}
-    for number, row in _csv_rows(content):
+    for index, (number, row) in enumerate(_csv_rows(content)):
         if len(row) < 2:
             raise DataError(f"{NAME}:{number}: one column; write the term, a comma and its translation")
+        if not index and is_header(*row[:2]):
+            continue
         terms.setdefault(row[0], []).extend(row[1:])
     return _some(Glossary.of(terms, NAME))
 
@@ -59,13 +61,12 @@ def plain_tsv(glossary: Glossary) -> str:
     return "".join(f"{entry.source}\t{spelled(entry.translations[0])}\n" for entry in glossary.entries)
 
 
-def written(entries: Iterable[Entry], form: Literal["tsv", "csv"]) -> str:
+def written(entries: Sequence[Entry], form: Literal["tsv", "csv"]) -> str:
     """The entries with all their translations, as `read_terms` reads them."""
+    if form == "tsv":
+        return as_tsv(entries)
     file = StringIO()
-    if form == "csv":
-        csv.writer(file, lineterminator="\n").writerows([entry.term, *entry.translations] for entry in entries)
-    else:
-        file.writelines("\t".join((in_tsv(entry.term), *entry.translations)) + "\n" for entry in entries)
+    csv.writer(file, lineterminator="\n").writerows(rows_of(entries))
     return file.getvalue()
 
 

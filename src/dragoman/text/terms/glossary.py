@@ -167,6 +167,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 # A cell that Excel put into quotation marks: it has a comma, or quotation marks, which are then doubled.
 _QUOTED = re.compile(r'"(?=[^\t]*(?:,|""))((?:[^"]|"")*+)"')
+TITLES = ("source", "target")
 # First cells of a line that names its columns, and what is next to them.
 _TITLES = {
     "source": "target", "term": "translation", "source term": "target term",
@@ -183,9 +184,27 @@ def table_text(content: bytes) -> str:
 _ESCAPED, _TO_ESCAPE = re.compile(r"\\+#"), re.compile(r"\\*#")
 
 
-def in_tsv(term: str) -> str:
+def rows_of(entries: Sequence[Entry]) -> Iterator[list[str]]:
+    """The rows of a file of these entries: a line of titles comes first where the first entry reads as one."""
+    if entries and is_header(entries[0].term, entries[0].translations[0]):
+        yield [*TITLES]
+    yield from ([entry.term, *entry.translations] for entry in entries)
+
+
+def as_tsv(entries: Sequence[Entry]) -> str:
+    """The text of a TSV file from which `Glossary.parse` reads these entries again."""
+    rows = ((_escaped(term), *translations) for term, *translations in rows_of(entries))
+    return "".join("\t".join(map(_as_cell, row)) + "\n" for row in rows)
+
+
+def _escaped(term: str) -> str:
     """A term as a TSV file has it, where a line that begins with `#` is a comment."""
     return f"\\{term}" if _TO_ESCAPE.match(term) else term
+
+
+def _as_cell(text: str) -> str:
+    """A text as a cell: in quotation marks where its own would be taken off."""
+    return '"{}"'.format(text.replace('"', '""')) if _cell(text) != text else text
 
 
 def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -204,7 +223,7 @@ def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[st
             raise DataError(f"{name}:{number}: no tab; write the term, a tab and its translation")
         term, *translations = map(_cell, text.split("\t"))
         was_first, is_first = is_first, False
-        if was_first and _is_header(term, translations[0]):
+        if was_first and is_header(term, translations[0]):
             continue
         yield number, term[1:] if _ESCAPED.match(term) else term, translations
 
@@ -215,7 +234,7 @@ def _cell(text: str) -> str:
     return match[1].replace('""', '"') if match else text
 
 
-def _is_header(first: str, second: str) -> bool:
+def is_header(first: str, second: str) -> bool:
     """Whether two cells name columns: by the words for them, or by two languages."""
     ours, theirs = (" ".join(cell.split()).casefold() for cell in (first, second))
     if _TITLES.get(ours) == theirs:

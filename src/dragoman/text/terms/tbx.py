@@ -15,7 +15,7 @@ from xml.parsers import expat
 from dragoman.errors import DataError, checked_path
 from dragoman.system.parsing import new_xml_parser, xml_blocks
 from dragoman.text.terms.glossary import Glossary
-from dragoman.text.words.language import primary_language, same_language, tag_distance
+from dragoman.text.words.language import names_language, primary_language, tag_distance
 from dragoman.text.words.words import is_abbreviation, listed
 
 SUFFIX = ".tbx"
@@ -129,7 +129,7 @@ class TermBase:
 
 def _of_language(concept: Concept, wanted: str) -> list[str]:
     """The terms of a concept in a language, those of the nearest region and script first."""
-    tags = [tag for tag in concept.terms if same_language(tag, wanted)]
+    tags = [tag for tag in concept.terms if names_language(tag, wanted)]
     if len(tags) > 1:
         tags.sort(key=lambda tag: tag_distance(tag, wanted))
     return [term for tag in tags for term in concept.terms[tag]]

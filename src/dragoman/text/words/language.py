@@ -37,6 +37,8 @@ LANGUAGE_NAMES = {
     "sv": ("swedish", "svenska"), "th": ("thai", "ไทย"), "tr": ("turkish", "türkçe"), "uk": ("ukrainian", "українська"),
     "vi": ("vietnamese", "tiếng việt"), "zh": ("chinese", "中文", "중국어"),
 }  # fmt: skip
+# Codes of countries that files name for their languages; `kr` is Kanuri, and the others are no languages.
+_COUNTRIES = {"cn": "zh", "jp": "ja", "kr": "ko"}
 _MODEL_READS = 500  # characters: more change the answer rarely
 
 
@@ -104,7 +106,12 @@ def same_language(tag: str, other: str) -> bool:
 def declares_other(tag: str, wanted: str) -> bool:
     """Whether a file that names its language `tag` is in another than `wanted`; "Korean" or "und" names none."""
     is_tag = re.fullmatch("[a-z]{2,3}", primary_language(tag)) is not None
-    return is_tag and "und" not in (tag, wanted) and not same_language(tag, wanted)
+    return is_tag and "und" not in (tag, wanted) and not names_language(tag, wanted)
+
+
+def names_language(tag: str, wanted: str) -> bool:
+    """Whether a file that names a language `tag` may mean `wanted`: the same language, or its country, `kr`."""
+    return same_language(tag, wanted) or _COUNTRIES.get(primary_language(tag)) == primary_language(wanted)
 
 
 def language_titled(title: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, NewType
 
 # Digits of any script: with separators between groups of three (in India of two before the last three), and with a
 # decimal point or comma. U+066C and U+066B are the comma and the point of Arabic and Persian.
-_GROUPED = r"(?:\d{1,3}(?:[,.'’\u00a0\u2009\u202f\u066c]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?!\d)"
+_GROUPED = r"(?:\d{1,3}(?:[,.'’\u00a0\u2009\u202f\u066c]\d{3})+|\d{1,2}(?:,\d{2}){1,12},\d{3})(?!\d)"
 _FRACTION = r"[.,\u066b](?P<{}>\d{{1,40}})(?![.,]?\d)"
 _NUMBER = re.compile(
     rf"(?<![\d.])(?!{_GROUPED}(?!\.\d))(?P<parts>\d{{1,9}}(?:\.\d{{1,9}}){{2,7}})(?!\.?\d)"

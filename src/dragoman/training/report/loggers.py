@@ -46,7 +46,7 @@ class MetricsLog(TrainingListener):
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"event": event, **report}, ensure_ascii=False) + "\n")
         except OSError as error:
-            raise storage_error(self.path, error, "; continue with --resume from the last checkpoint") from None
+            raise storage_error(self.path, error, "; continue with --resume if there is a checkpoint") from None
 
 
 class TensorBoardLog(TrainingListener):

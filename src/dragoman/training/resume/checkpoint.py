@@ -78,6 +78,8 @@ class RunProgress:
     """Watched value at each validated step whose checkpoint is kept."""
     balance: list[float] = field(default_factory=list)
     """Coefficients of the balance of experts for the next update; none without experts."""
+    device: str = ""
+    """The type of the device: the order of sums depends on it. Empty in checkpoints of earlier versions."""
     in_rows: bool = False
     """Whether a row of a batch holds several pairs: the position counts batches of this kind."""
 

@@ -88,8 +88,7 @@ def _rows(table: str) -> Iterator[list[str]]:
         quoted = match["quoted"]
         row.append(_text(match["plain"] if quoted is None else _on_one_line(quoted.replace('""', '"'))))
         if match["end"] != "\t":
-            if row != [""]:
-                yield row
+            yield row
             row = []
 
 
@@ -149,7 +148,7 @@ def review_rows(table: Path) -> Iterator[dict[str, str]]:
     """The rows of a table for review by the names of its columns; none if there is no table."""
     if table.is_file():
         rows = islice(_rows(table.read_text(encoding="utf-8")), 1, None)
-        yield from (dict(zip(COLUMNS, row, strict=False)) for row in rows)
+        yield from (dict(zip(COLUMNS, row, strict=False)) for row in rows if row != [""])
 
 
 def _row(row: FlaggedUnit, request: DocumentOptions) -> str:

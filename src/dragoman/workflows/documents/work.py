@@ -342,9 +342,10 @@ def _moved_list(job: DocumentJob, units: Iterable[Unit]) -> str:
     names = [name for name, length in now.items() if before.get(name, length) != length]
     if not names:
         return ""
+    name = repr(names[0]) if names[0] else "of the file"
     more = f" (and {counted(len(names) - 1, 'other list')})" if len(names) > 1 else ""
     lengths = f"{now[names[0]]:,} entries, and {before[names[0]]:,} in the earlier translation"
-    return f"the list {names[0]!r}{more} has {lengths}; they are kept by their places: check them"
+    return f"the list {name}{more} has {lengths}; they are kept by their places: check them"
 
 
 def _lengths(entry: re.Pattern[str], locations: Iterable[str]) -> dict[str, int]:

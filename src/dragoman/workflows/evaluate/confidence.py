@@ -43,13 +43,16 @@ def learn_model_confidence(
     accept: float = ACCEPT,
     samples: int = 8,
     lines: int = 2000,
+    to: str | None = None,
+    from_: str | None = None,
     listeners: Iterable[Listener] = (),
 ) -> ConfidenceResult:
     """Learn the confidence of the bundle `model` from at most `lines` validation pairs, and write it into the bundle.
 
     A translation counts as accepted from a sentence-level chrF of `accept` against the reference. With `samples` random
-    translations of each line their agreement is a feature too, for `decode.confidence_samples`; 0 draws none.
-    Raises DataError if there is too little text.
+    translations of each line their agreement is a feature too, for `decode.confidence_samples`; 0 draws none. `to` and
+    `from_` are the languages of the pairs, for a model of several where the letters of the sources leave several.
+    Raises DataError if there is too little text, ConfigError unless one pair of languages is left.
     """
     if not 0 < accept <= 100:
         raise ConfigError(f"accept: {accept:g} is not above 0 and at most 100, a chrF")
@@ -57,7 +60,8 @@ def learn_model_confidence(
         raise ConfigError(f"samples {samples}, lines {lines}: give at least 0 samples and 1 line")
     bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
     pairs = [(pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), lines)]
-    learned = calibrate(Translator.of_bundle(bundle), pairs, accept=accept, samples=samples, listener=listener)
+    translator = Translator.of_bundle(bundle).to(to, from_, [text for text, _ in pairs])
+    learned = calibrate(translator, pairs, accept=accept, samples=samples, listener=listener)
     return _written(bundle, learned)
 
 
@@ -66,18 +70,21 @@ def learn_judged_confidence(
     judged: str | PathLike[str],
     *,
     reverse: str | PathLike[str] | None = None,
+    to: str | None = None,
+    from_: str | None = None,
     listeners: Iterable[Listener] = (),
 ) -> ConfidenceResult:
     """Learn the confidence of the bundle `model` from what people judged, and below which confidence a translation is
     to be called doubtful; write both into the bundle.
 
     `judged` is a TSV file: source, translation, judgement (JUDGEMENTS). Its translations are the model's own, or those
-    that it makes with the help of the `reverse` model; other lines are left out. Raises DataError if too few are left.
+    that it makes with the help of the `reverse` model; other lines are left out. `to` and `from_` are as for
+    `learn_model_confidence`. Raises DataError if too few are left.
     """
     bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
     rows = list(_judgements(Path(judged)))
     helper = None if reverse is None else Translator.load(reverse)
-    translator = Translator.of_bundle(bundle).with_reverse(helper).to(texts=[source for source, _, _ in rows])
+    translator = Translator.of_bundle(bundle).with_reverse(helper).to(to, from_, [source for source, _, _ in rows])
     options = translator.options.model_copy(update={"confidence": False, "doubtful": False, "n_best": 1})
     translations = translator.stream([source for source, _, _ in rows], options=options)
     judgements = [

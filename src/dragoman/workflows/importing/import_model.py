@@ -72,11 +72,15 @@ def embedded_text(project: ProjectConfig) -> TrialText:
 
 
 def pair_of_text(project: ProjectConfig, text: TrialText) -> PairConfig:
-    """The pair whose target is the language of the references; the first if no pair has it."""
+    """The pair of the languages of the text, or else whose target is that of the references, or else the first."""
     if len(project.pairs) < 2 or not text.pairs:
         return project.all_pairs[0]
-    language, _ = detect_language(" ".join(reference for _, reference in text.pairs[:COUNT]))
-    return next((pair for pair in project.pairs if primary_language(pair.target) == language), project.pairs[0])
+    sources, references = (" ".join(side) for side in zip(*text.pairs[:COUNT], strict=True))
+    (source, _), (target, _) = detect_language(sources), detect_language(references)
+    return max(  # the first of equal ones
+        project.pairs,
+        key=lambda pair: (primary_language(pair.target) == target, primary_language(pair.source) == source),
+    )
 
 
 NOT_TRIED = "It was not tried whether the model translates."

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.control.languages import Pairs
 from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.errors import DataError, counted
 from dragoman.installed import changeable_model
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.text.terms.symbols import Symbols
+from dragoman.text.tokens.marks import Marks
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -37,13 +39,16 @@ def learn_model_shortlist(
     per_piece: int = 50,
     frequent: int = 1000,
     pairs: int = 100_000,
+    to: str | None = None,
+    from_: str | None = None,
     device: str = "auto",
     listeners: Iterable[Listener] = (),
 ) -> ShortlistResult:
     """Learn a shortlist from at most `pairs` pairs, measure it on others, and write it into the bundle `model`.
 
     A source piece adds at most `per_piece` candidates; the `frequent` most frequent target pieces are always allowed.
-    Raises DataError if there is too little text.
+    Of a model of several pairs it is for one, that of the text: `to` and `from_` are its target and source, where the
+    letters of the sources leave several. Raises DataError if there is too little text, ConfigError unless one is left.
     """
     corpus, bundle, listener = corpus_of(source, target), open_bundle(changeable_model(model)), Listeners(listeners)
     bundle.require_weights()
@@ -54,9 +59,11 @@ def learn_model_shortlist(
         raise DataError(
             f"{source}: {counted(len(sample), 'pair')}; a shortlist is learned from some pairs and measured on others"
         )
-    shortlist, measurement = _learn(bundle, sample, per_piece, frequent, device, str(source), listener)
+    pair = Pairs.of(bundle.config.project, bundle.tokenizer).choose(to, from_, [text for text, _ in sample])
+    shortlist, measurement = _learn(bundle, sample, pair.marks, per_piece, frequent, device, str(source), listener)
     sizes = {"per_piece": per_piece, "frequent": frequent, "pairs": len(sample) - measurement.pairs}
-    facts = {**sizes, "measured": asdict(measurement)}
+    name = {"languages": pair.name} if len(bundle.config.project.pairs) > 1 else {}
+    facts = {**sizes, **name, "measured": asdict(measurement)}
     text = shortlist.text(bundle.tokenizer)
     exports = {f"{folder.name}/{MAPPING}": text for folder in bundle.exports}
     add_files(bundle, {NAME: text} | exports, {"shortlist": facts})
@@ -66,6 +73,7 @@ def learn_model_shortlist(
 def _learn(
     bundle: Bundle,
     pairs: Sequence[tuple[str, str]],
+    marks: Marks,
     per_piece: int,
     frequent: int,
     device: str,
@@ -86,7 +94,7 @@ def _learn(
     held_out = [(source, target) for source, target in zip(sources[::every], targets[::every], strict=True) if target]
     longest = bundle.config.data.max_length
     examples = [
-        Example(source, target, "")
+        Example(source, target, "", marks)
         for index, (source, target) in enumerate(zip(sources, targets, strict=True))
         if index % every and max(len(source), len(target)) <= longest
     ]

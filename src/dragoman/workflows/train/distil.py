@@ -6,7 +6,8 @@ training text; the student is trained on the result with the teacher's tokenizer
 human reference translations. Output: the student's bundle, and these files in the folder of its run:
 
 OUTPUT/distilled.tsv        source, tab, translation; distilled-2.tsv, … for further corpora of data.train
-OUTPUT/distilled.json       hashes of teacher, text and finished files, and whether the human references are kept
+OUTPUT/distilled.json       hashes of teacher, text and finished files, the engine that translates, and whether the
+                            human references are kept
 the rest                    see `dragoman.workflows.train.train`
 """
 
@@ -18,9 +19,10 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.bundle import Bundle
+from dragoman.adapter import ADAPTER
+from dragoman.bundle import WEIGHTS, Bundle
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
+from dragoman.config.file import build_config, changed_keys, differences, read_config
 from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import Direction, directions
 from dragoman.data.corpus.report import CorpusReport, require_usable
@@ -32,7 +34,7 @@ from dragoman.system.parsing import parse_json
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.words.normalise import normalise
 from dragoman.training.resume.checkpoint import checkpoint_steps
-from dragoman.translator import Translator
+from dragoman.translator import GLOSSARY, Translator
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.journal import different_names, saved_work, write_to_disk
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -44,10 +46,14 @@ from dragoman.workflows.train.run_folder import (
     output_of,
     with_original_choices,
 )
-from dragoman.workflows.train.train import TrainResult, train
+from dragoman.workflows.train.train import TrainResult, check_trainable, train
 
 KEEP_ORIGINAL = "keep_original"
 """The key of `distilled.json` that says whether the student learns from the human references too."""
+ENGINE = "engine"
+"""The key of the engine, one for all translations: an export that is made meanwhile differs a little."""
+# What translations depend on, of the files of a teacher, with those in the folders of its tokenizer and its engine.
+OF_TRANSLATIONS = ("config.toml", WEIGHTS, ADAPTER, GLOSSARY)
 
 
 def distill(
@@ -73,7 +79,7 @@ def distill(
     else:
         where = str(config)
         student_config, user_keys = read_config(config)
-    require_text(student_config, where)
+    check_trainable(student_config, where)
     bundle, listener = open_model(checked_path("teacher", teacher)), Listeners(listeners)
     _check_teacher(student_config, bundle, where)
     distilled_config = student_of(student_config, user_keys, bundle, where, keep_original)
@@ -89,7 +95,9 @@ def distill(
         if not resume:
             begin(folder, overrides)
         texts = reports[-len(student_config.data.train) :]
-        note = DistilledNote(folder / DISTILLED_NOTE, inputs_of(bundle, texts), keep_original, resume)
+        path = folder / DISTILLED_NOTE
+        engine = (_content_of(path) if resume else {}).get(ENGINE) or _fastest_engine(bundle)
+        note = DistilledNote(path, inputs_of(bundle, engine, texts), keep_original, resume)
         _translate(student_config, bundle, texts, note, listener)
     return train(
         distilled_config,
@@ -202,7 +210,8 @@ def _translate(
         torch.set_num_threads(config.train.threads)
     # Without a shortlist: quality matters more than speed here.
     options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
-    translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
+    engine = note.content[ENGINE]
+    translator = Translator.of_bundle(teacher, engine=engine, device=config.train.device, options=options)
     for path, direction, pairs in unfinished:
         pair_translator = translator.to(direction.pair.target, direction.pair.source) if direction.pair else translator
         listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
@@ -308,6 +317,18 @@ def _content_of(note: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def inputs_of(teacher: Bundle, reports: Sequence[CorpusReport]) -> dict[str, Any]:
-    """The hashes of teacher and text."""
-    return {"teacher": sha256(teacher.folder / "bundle.json"), "text": [list(report.sha256) for report in reports]}
+def inputs_of(teacher: Bundle, engine: str, reports: Sequence[CorpusReport]) -> dict[str, Any]:
+    """The engine, and the hashes of the text and of what the teacher's translations depend on."""
+    hashes = {
+        name: facts["sha256"]
+        for name, facts in teacher.manifest["files"].items()
+        if name in OF_TRANSLATIONS or name.startswith(("tokenizer/", f"{engine}/"))
+    }
+    if teacher.base:
+        hashes["base"] = teacher.base.weights_sha256
+    return {"teacher": hashes, ENGINE: engine, "text": [list(report.sha256) for report in reports]}
+
+
+def _fastest_engine(teacher: Bundle) -> str:
+    """The name of the engine that `auto` is."""
+    return next((export.name for export in teacher.exports), "torch")

@@ -92,12 +92,6 @@ def restore_run(folder: Path, notice: Notice) -> int:
     return step
 
 
-def other_device(folder: Path, config: RunConfig) -> str | None:
-    """What a notice says if the run in `folder` continues on another device than the configuration named before."""
-    before, now = original_config(folder).train.device, config.train.device
-    return None if before == now else f"train.device: {before} before, {now} now: results will not be bit-identical"
-
-
 def recorded_log(folder: Path, step: int) -> dict[str, object] | None:
     """Size and hash of `metrics.jsonl` when the checkpoint of `step` was written; None if it does not say."""
     log: dict[str, object] | None = read_note(checkpoint(folder / "checkpoints", step)).get("log")

@@ -59,7 +59,6 @@ from dragoman.workflows.train.run_folder import (
     check_resumable,
     check_unused,
     lock_run,
-    other_device,
     output_of,
     record_inputs,
     recorded_log,
@@ -120,10 +119,7 @@ def train(
     """
     if not isinstance(config, RunConfig):
         config, user_keys = read_config(config)
-    require_text(config)
-    if isinstance(config.model, LanguageModelConfig) and not config.model.language:
-        raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
-    check_keep(config.decode.keep, "decode.keep")  # which nothing reads before the finished model is scored
+    check_trainable(config)
     user_keys = changed_keys(config) if user_keys is None else user_keys
     folder = output_of(config)
     config, base = apply_base_model(config, user_keys, resume)
@@ -143,6 +139,14 @@ def train(
         leave_process_group()
 
 
+def check_trainable(config: RunConfig, where: str = "configuration") -> None:
+    """Raise ConfigError, which may start with `where`, for what would otherwise be refused after hours of work."""
+    require_text(config, where)
+    if isinstance(config.model, LanguageModelConfig) and not config.model.language:
+        raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
+    check_keep(config.decode.keep, "decode.keep")  # which nothing reads before the finished model is scored
+
+
 def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listeners) -> Sequence[CorpusReport]:
     """The reports on the text; nothing is written before it is known to be usable."""
     check_unused(folder)
@@ -160,8 +164,6 @@ def _train(run: Run) -> TrainResult:
         check_resumable(run.folder, run.config, run.resume)  # another process may have trained here meanwhile
         if run.resume:
             first_step = restore_run(run.folder, run.listener.notice)
-            if moved := other_device(run.folder, run.config):
-                run.listener.notice(moved)
         else:
             begin(run.folder, run.overrides)
             run = save_tokenizer(run)

@@ -1,7 +1,10 @@
 """`model shortlist`: what it writes, what it reports, what it refuses."""
 
 import json
+import os
 import shutil
+import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,14 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.cli.main import main
+from dragoman.control.languages import Pairs
+from dragoman.data.batches.batch import Example
 from dragoman.shortlist.file import Shortlist
+from dragoman.text.tokens.tokenizer import EOS
+from dragoman.workflows.importing.import_model import import_model
+from dragoman.workflows.models.shortlist import learn_model_shortlist
+
+FOREIGN = Path(__file__).parents[3] / "importing/fixtures"
 
 
 @pytest.fixture
@@ -39,6 +49,61 @@ def test_it_is_written_into_the_model_and_vouched_for(dragoman: Any, copy: Path,
     assert {**bundle.manifest["files"], "shortlist.txt": 0} == {**before.manifest["files"], "shortlist.txt": 0}
     assert dragoman("translate", "-m", copy, "the red dog").code == 0
     assert dragoman("model", "show", copy).code == 0
+
+
+@pytest.fixture
+def of_two_targets(tmp_path: Path) -> Path:
+    """A model from English into Korean and Japanese, which share the source's language tokens."""
+    return import_model(FOREIGN / "marian-tc", tmp_path / "several", trial=False).model_path
+
+
+def test_of_several_pairs_it_is_learned_for_one(dragoman: Any, of_two_targets: Path, tmp_path: Path) -> None:
+    """Without its language token a model writes another language, or none, and aligns at random."""
+    lines = tmp_path / "text.tsv"
+    lines.write_text("".join(f"open file {n}\t파일 {n} 열기\n" for n in range(40)), encoding="utf-8")
+    refused = dragoman("model", "shortlist", of_two_targets, lines).refused(2)
+    assert "target (--to): this model has several pairs" in refused
+    result = dragoman("model", "shortlist", of_two_targets, lines, "--to", "ko")
+    assert result.code == 0, result.err
+    assert "it is for en-ko alone" in result.err
+    bundle = open_bundle(of_two_targets)
+    assert bundle.manifest["shortlist"]["languages"] == "en-ko"
+    shortlist, pair = (
+        Shortlist.of_bundle(bundle),
+        Pairs.of(bundle.config.project, bundle.tokenizer).choose("ko", None, ()),
+    )
+    assert shortlist is not None
+    assert pair.marks.source
+    assert not {*pair.marks.source, EOS} & shortlist.by_source.keys()
+
+
+def test_the_model_sees_the_language_tokens_of_the_pair(of_two_targets: Path, monkeypatch: Any, tmp_path: Path) -> None:
+    lines, read = tmp_path / "text.tsv", list[Example]()
+    lines.write_text("".join(f"open file {n}\t파일 {n} 열기\n" for n in range(40)), encoding="utf-8")
+
+    def learn(network: Any, tokenizer: Any, examples: Sequence[Example], *_: Any, **__: Any) -> Shortlist:
+        read.extend(examples)
+        return Shortlist((0, 1, 2, 3), {})
+
+    monkeypatch.setattr("dragoman.shortlist.learn.learn_shortlist", learn)
+    learn_model_shortlist(of_two_targets, lines, to="ko")
+    bundle = open_bundle(of_two_targets)
+    assert {example.marks for example in read} == {
+        Pairs.of(bundle.config.project, bundle.tokenizer).choose("ko", None, ()).marks
+    }
+
+
+def test_confidence_is_learned_for_the_pair_that_is_named(dragoman: Any, of_two_targets: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "text.tsv"
+    lines.write_text("".join(f"open file {n}\t파일 {n} 열기\n" for n in range(3)), encoding="utf-8")
+    command = ("model", "confidence", of_two_targets, lines, "--samples", 0)
+    assert "target (--to): this model has several pairs" in dragoman(*command).refused(2)
+    assert "several pairs" not in dragoman(*command, "--to", "ko").refused(3)  # too few lines
+    judged = tmp_path / "judged.tsv"
+    judged.write_text("open\t열기\tusable\n", encoding="utf-8")
+    of_people = ("model", "confidence", of_two_targets, "--judged", judged)
+    assert "target (--to): this model has several pairs" in dragoman(*of_people).refused(2)
+    assert "several pairs" not in dragoman(*of_people, "--to", "ko").refused(3)
 
 
 def test_once_more_takes_its_place(dragoman: Any, copy: Path, text: list[Path]) -> None:
@@ -90,6 +155,23 @@ def test_a_disk_that_is_full_leaves_the_model_as_it_was(
     assert "No space left on device; free some space" in result.refused(1)
     assert contents(copy) == before
     assert [path.name for path in copy.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("verb", ["shortlist", "glossary"])
+def test_who_is_terminated_leaves_the_model_as_it_was(
+    verb: str, dragoman: Any, copy: Path, text: list[Path], contents: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, write, terms = contents(copy), Path.write_bytes, copy.with_name("terms.tsv")
+    terms.write_text("dog\tHund\n", encoding="utf-8")
+
+    def terminated(path: Path, data: bytes) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", terminated)
+    assert dragoman("model", verb, "-m", copy, *([terms] if verb == "glossary" else text)).code == 130
+    assert contents(copy) == before
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["model", "terms.tsv"]
 
 
 def test_it_works_from_within_the_model(

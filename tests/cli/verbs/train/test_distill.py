@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from dragoman.bundle import open_bundle
 from dragoman.data.corpus.corpus import read_lines
+from dragoman.system.files import fingerprint
 from dragoman.translator import Translator
 from dragoman.workflows.train import distil
 from suites import cases
@@ -279,9 +280,39 @@ def test_what_changed_between_is_reported(
     text.write_text(content.replace("hund", "katz", 1))
     assert "the text changed since" in dragoman("distill", teacher, student, "--resume").refused(2)
     text.write_text(content)
+    weights = load_file(teacher / "model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in weights.items()}, teacher / "model.safetensors")
     manifest = json.loads((teacher / "bundle.json").read_text())
-    (teacher / "bundle.json").write_text(json.dumps({**manifest, "name": "other"}))
+    manifest["files"] |= {"model.safetensors": fingerprint(teacher / "model.safetensors")}
+    (teacher / "bundle.json").write_text(json.dumps(manifest))
     assert "the teacher changed since" in dragoman("distill", teacher, student, "--resume").refused(2)
+
+
+def test_a_teacher_exported_meanwhile_translates_the_rest_with_the_engine_of_before(
+    dragoman: Any, student: Path, model: Path, killed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = Path(shutil.copytree(model, tmp_path / "teacher"))
+    assert dragoman("distill", teacher, student, f"train.output={tmp_path}/whole", "train.max_steps=1").code == 0
+    killed(2, KeyboardInterrupt)
+    assert dragoman("distill", teacher, student, "train.max_steps=1").code == 130
+    monkeypatch.undo()
+    monkeypatch.setattr(distil, "WINDOW", 64)
+    held_out = [student.parent / "data" / name for name in ("valid.en", "valid.de")]
+    assert dragoman("export", "-m", teacher, *held_out).code == 0
+    assert open_bundle(teacher).exports
+    result = dragoman("distill", teacher, student, "--resume")
+    assert result.code == 0, result.err
+    assert json.loads((student.parent / "runs/toy/distilled.json").read_bytes())["engine"] == "torch"
+    assert (student.parent / DISTILLED).read_bytes() == (tmp_path / "whole/distilled.tsv").read_bytes()
+
+
+def test_an_expression_that_is_none_is_refused_before_the_teacher_translates(
+    dragoman: Any, student: Path, model: Path, killed: Any
+) -> None:
+    killed(0, AssertionError)
+    complaint = dragoman("distill", model, student, 'decode.keep=["/[/"]').refused(2)
+    assert complaint.startswith("decode.keep: /[/: unterminated character set")
+    assert not (student.parent / "runs").exists()
 
 
 @pytest.mark.slow

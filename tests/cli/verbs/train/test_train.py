@@ -18,6 +18,7 @@ import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.batches.stream import BatchStream
+from dragoman.training import loop
 from dragoman.training.estimate import fitting
 from dragoman.training.resume.integrity import seal
 from dragoman.workflows.train import train
@@ -376,19 +377,26 @@ def test_a_finished_run_continues_for_longer(dragoman: Any, resumable: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_a_run_interrupted_while_its_model_is_scored_resumes_to_write_it_and_no_further(
-    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, number: int
+@pytest.mark.parametrize(
+    ("module", "work", "state"),
+    [
+        (loop, "best_average", "stopped at step 4, saved"),
+        (train, "write_model", "trained to step 4, saved, but the model is not written yet"),
+    ],
+    ids=["averaged", "scored"],
+)
+def test_a_run_interrupted_while_its_model_is_made_resumes_to_write_it_and_no_further(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, module: Any, work: str, state: str, number: int
 ) -> None:
-    scored = train.write_model
+    uninterrupted = getattr(module, work)
 
     def interrupted(*arguments: Any) -> Any:
         os.kill(os.getpid(), number)
-        return scored(*arguments)
+        return uninterrupted(*arguments)
 
-    monkeypatch.setattr(train, "write_model", interrupted)
+    monkeypatch.setattr(module, work, interrupted)
     complaint = dragoman("train", project / "run.toml", "train.max_steps=4").refused(130)
-    resume = f"dragoman train {project / 'run.toml'} --resume"
-    assert complaint == f"trained to step 4, saved, but the model is not written yet; continue with: {resume}"
+    assert complaint == f"{state}; continue with: dragoman train {project / 'run.toml'} --resume"
     monkeypatch.undo()
     result = dragoman("train", project / "run.toml", "--resume")
     assert result.code == 0
@@ -399,12 +407,15 @@ def test_a_run_interrupted_while_its_model_is_scored_resumes_to_write_it_and_no_
     assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
 
 
-def test_threads_and_device_may_change_with_a_notice(dragoman: Any, resumable: Path) -> None:
+def test_threads_and_device_may_change_with_a_notice_of_what_differs(
+    dragoman: Any, resumable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     changed = ["train.threads=2", "train.device=auto", "train.max_steps=9"]
     result = dragoman("train", resumable / "run.toml", *changed, "--resume")
     assert result.code == 0, result.err
+    assert result.err.count("will not be bit-identical") == 1, "auto is the CPU of before"
     assert "started with 1 thread, now 2: results will not be bit-identical" in result.err
-    assert "train.device: cpu before, auto now: results will not be bit-identical" in result.err
 
 
 def test_what_does_not_touch_the_arithmetic_may_change(dragoman: Any, resumable: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
+from dragoman.text.terms.glossary import Glossary
 
 
 @pytest.fixture
@@ -62,6 +63,14 @@ def test_a_model_carries_a_glossary_of_its_own(dragoman: Any, own: Path, terms: 
     assert Translator.load(own).translate("the dog").terms[0].target == "kater"
     (own / "glossary.tsv").write_text("dog\thunde\n", encoding="utf-8")
     assert "its sha256 differs" in dragoman("translate", "-m", own, "a").refused(4)
+
+
+def test_a_model_carries_the_entries_as_the_file_has_them(dragoman: Any, own: Path, tmp_path: Path) -> None:
+    rows = 'Source\tTarget\nEnglish\tGerman\n\\#dog\thund\n"""a, b"""\tkater\n'
+    (tmp_path / "terms.tsv").write_text(rows, encoding="utf-8")
+    assert dragoman("model", "glossary", own, tmp_path / "terms.tsv").code == 0
+    assert Glossary.read(own / "glossary.tsv") == Glossary.read(tmp_path / "terms.tsv")
+    assert [entry.term for entry in Glossary.read(own / "glossary.tsv").entries] == ["English", "#dog", '"a, b"']
 
 
 def test_keys_of_decode(dragoman: Any, model: Path) -> None:

@@ -58,6 +58,43 @@ def test_the_name_of_a_document_that_is_not_there_is_no_sentence(dragoman: Any, 
     assert dragoman("translate", "-m", model, "--text", missing).code == 0
 
 
+@pytest.mark.parametrize(
+    ("word", "is_path", "may_be_file"),
+    [
+        ("./letters", True, False),
+        ("in/letters", True, False),
+        ("in/letters.de", True, True),
+        ("out/letters.de", False, True),
+        ("letters.de", False, True),
+        ("Node.js", False, True),
+        ("and/or", False, False),
+        ("/help", False, False),
+        ("e.g.", False, False),
+        ("3.14", False, False),
+        ("안녕.하세요", False, False),
+        ("a@example.com", False, False),
+        ("https://example.com/a.php", False, False),
+    ],
+)
+def test_a_path_is_no_sentence_and_what_may_be_a_file_is_warned_of(
+    word: str, is_path: bool, may_be_file: bool, dragoman: Any, model: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = dragoman("translate", "-m", model, word)
+    if is_path:
+        assert f"{word}: no such file; check its name, or give --text" in result.refused(2)
+    else:
+        assert result.code == 0
+        assert (f"dragoman: {word}: no such file, so it is translated as text" in result.err) is may_be_file
+    as_text = dragoman("translate", "-m", model, "--text", word)
+    assert (as_text.code, "no such file" in as_text.err) == (0, False)
+
+
+def test_lines_of_json_that_are_not_there_are_no_sentence(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    assert "in.jsonl: no such file; " in dragoman("translate", "-m", model, tmp_path / "in.jsonl").refused(2)
+
+
 def test_a_model_that_is_not_there_is_named(dragoman: Any, document: Path) -> None:
     refused = dragoman("translate", "-m", document.with_name("nowhere"), document).refused(4)
     assert "nowhere: no such model" in refused

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.shared.arguments import GLOSSARY_HELP, Base, Device, Json, OptionalModel, model_first, only_model
+from dragoman.cli.shared.arguments import (
+    GLOSSARY_HELP,
+    Base,
+    Device,
+    From,
+    Json,
+    OptionalModel,
+    To,
+    model_first,
+    only_model,
+)
 from dragoman.cli.shared.console import print_json, program, quoted, say
 from dragoman.cli.verbs.model import model_app
 from dragoman.errors import ConfigError, ModelError, counted
+from dragoman.system.processes import sigterm_interrupts
 
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
@@ -28,6 +39,7 @@ def glossary(
     """
     from dragoman.bundle import add_files, open_bundle
     from dragoman.installed import changeable_model
+    from dragoman.text.terms.glossary import as_tsv
     from dragoman.text.terms.tbx import TermBase, read_glossary
     from dragoman.translator import GLOSSARY
 
@@ -38,11 +50,10 @@ def glossary(
     terms = read_glossary(Path(rest[0]))  # once: it may be a pipe
     if isinstance(terms, TermBase):
         terms = terms.glossary(bundle.config.project.source, bundle.config.project.target)
-    rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in terms.entries]
-    add_files(bundle, {GLOSSARY: "".join(rows)}, {})
-    done = (
-        f"attached a glossary of {counted(len(rows), 'term')}" if rows else "it has no glossary now: this one is empty"
-    )
+    with sigterm_interrupts():
+        add_files(bundle, {GLOSSARY: as_tsv(terms.entries)}, {})
+    count = len(terms.entries)
+    done = f"attached a glossary of {counted(count, 'term')}" if count else "it has no glossary now: this one is empty"
     say(f"{folder}: {done}")
 
 
@@ -181,7 +192,8 @@ def merge(
     """Merge an adapter and its base model into a whole model."""
     from dragoman.workflows.models.merge import merge_adapter
 
-    whole = merge_adapter(only_model(model, arguments, "adapter"), output, base=base)
+    with sigterm_interrupts():
+        whole = merge_adapter(only_model(model, arguments, "adapter"), output, base=base)
     say(f"{whole}: the whole model; `{program()} export -m {quoted(whole)}` makes it fast")
 
 
@@ -200,6 +212,8 @@ def shortlist(
     pairs: Annotated[
         int, typer.Option(min=2, help="Maximum number of pairs to learn from, drawn at random.")
     ] = 100_000,
+    to: To = None,
+    from_: From = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -214,13 +228,15 @@ def shortlist(
     folder, text = model_first(model, arguments)
     if not 1 <= len(text) <= 2:
         raise ConfigError("model shortlist: give -m MODEL and the text: SOURCE TARGET, or one .tsv or .jsonl file")
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         result = learn_model_shortlist(
             folder,
             *map(Path, text),
             per_piece=per_piece,
             frequent=frequent,
             pairs=pairs,
+            to=to,
+            from_=from_,
             device=device,
             listeners=[display],
         )
@@ -232,7 +248,9 @@ def shortlist(
         f"covers {100 * coverage.share:.2f} % of the target tokens of {coverage.pairs:,} held-out pairs, "
         f"with {coverage.size:,.0f} of {coverage.vocabulary:,} pieces per sentence"
     )
-    say(f"{result.path} is written; `translate decode.shortlist=true` uses it")
+    languages = result.facts.get("languages")
+    only = f"; it is for {languages} alone, do not use it for other languages" if languages else ""
+    say(f"{result.path} is written; `translate decode.shortlist=true` uses it{only}")
 
 
 @model_app.command("confidence")
@@ -261,6 +279,8 @@ def confidence(
         int, typer.Option(min=0, help="Random translations of each line, whose agreement is learned from too.")
     ] = 8,
     lines: Annotated[int, typer.Option(min=100, help="Maximum number of lines to learn from.")] = 2000,
+    to: To = None,
+    from_: From = None,
     as_json: Json = False,
 ) -> None:
     """Learn how probable it is that a person accepts a translation.
@@ -281,12 +301,19 @@ def confidence(
         )
     if reverse and not judged:
         raise ConfigError("--reverse: has no effect without --judged; leave it out")
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         if judged:
-            result = learn_judged_confidence(folder, judged, reverse=reverse, listeners=[display])
+            result = learn_judged_confidence(folder, judged, reverse=reverse, to=to, from_=from_, listeners=[display])
         else:
             result = learn_model_confidence(
-                folder, *map(Path, text), accept=accept, samples=samples, lines=lines, listeners=[display]
+                folder,
+                *map(Path, text),
+                accept=accept,
+                samples=samples,
+                lines=lines,
+                to=to,
+                from_=from_,
+                listeners=[display],
             )
     learned = result.confidence
     if as_json:
