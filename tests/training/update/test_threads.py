@@ -129,12 +129,16 @@ def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Tra
 @pytest.mark.slow
 @pytest.mark.usefixtures("three_threads")
 def test_a_run_in_threads_resumes_with_the_bits_of_one_that_was_not_stopped(
-    toy_run: Callable[..., RunConfig], toy_trainer: Callable[..., Trainer], tmp_path: Path
+    toy_run: Callable[..., RunConfig],
+    toy_trainer: Callable[..., Trainer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = toy_trainer(toy_run(), tmp_path / "whole")
     whole.fit()
     toy_trainer(toy_run(max_steps=8), tmp_path / "parts").fit()
-    torch.set_num_threads(2)  # another machine
+    torch.set_num_threads(2)  # another environment, on a machine that has three
+    monkeypatch.setattr(threads, "usable_processors", lambda: 3)
     second = toy_trainer(toy_run(), tmp_path / "parts")
     second.resume()
     assert torch.get_num_threads() == 3

@@ -97,6 +97,7 @@ def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_resumes(
     assert train.warmup <= 10
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_compared_as_it_was_trained_whatever_its_configuration_says(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_new_version_is_next_to_the_old_one_with_a_page(dragoman: Any, run: Pa
     assert found["model"] == str(run / "model-2")
     assert (found["corrections"], found["held_out"]) == (10, 0)
     kinds = {one["where"].rpartition(":")[2]: one["kind"] for one in found["left_out"]}
-    assert kinds == {"11": "empty", "12": "copies", "13": "placeholders", "14": "empty"}
+    assert kinds == {"11": "empty", "12": "copies", "13": "placeholders", "14": "bad_bytes"}
     assert "corrections.tsv:13: placeholders" in result.err
     assert f"replaying the text of the run {run}" in result.err
     assert [(text["on"], text["sentences"]) for text in found["texts"]] == [("test", 10), ("corrections", 10)]
