@@ -52,6 +52,15 @@ def both(folder: Path, tmp_path: Path) -> tuple[TorchEngine, CTranslate2Engine, 
     return TorchEngine([network_of(with_weights)], torch.device("cpu")), engine, by_ct2.tokenizer
 
 
+def assert_equal_probabilities(folder: Path, tmp_path: Path) -> None:
+    """Both engines give the tokens of some texts the same probabilities, but for rounding."""
+    ours, theirs, tokenizer = both(folder, tmp_path)
+    sources = tokenizer.encode(TEXTS, "source")
+    scores = [engine.score(queries(sources), sources) for engine in (ours, theirs)]
+    for of_weights, of_folder in zip(*scores, strict=True):
+        np.testing.assert_allclose(np.exp(of_weights), np.exp(of_folder), atol=1e-4)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_weights_are_the_network(shape: str, joint: Tokenizer, tmp_path: Path) -> None:
     """log P and greedy translations as by CTranslate2, for whatever rows it knows and lacks."""
@@ -100,12 +109,7 @@ def test_a_marian_folder_starts_from_zeros(joint: Tokenizer, tmp_path: Path) -> 
         tmp_path / "folder", network(joint, norm_order="post"), joint, zero_start=True, dropped=["<pad>", "<s>"],
         decoder_start_token="</s>",
     )  # fmt: skip
-    ours, theirs, tokenizer = both(folder, tmp_path)
-    sources = tokenizer.encode(TEXTS, "source")
-    for found, expected in zip(
-        ours.score(queries(sources), sources), theirs.score(queries(sources), sources), strict=True
-    ):
-        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+    assert_equal_probabilities(folder, tmp_path)
 
 
 @pytest.mark.parametrize("tie", ["all", "none"])
@@ -114,12 +118,7 @@ def test_targets_begin_with_the_piece_that_the_folder_names(tie: str, joint: Tok
     folder = foreign_folder(
         tmp_path / "folder", network(joint, tie=tie), joint, add_source_eos=True, decoder_start_token="</s>"
     )
-    ours, theirs, tokenizer = both(folder, tmp_path)
-    sources = tokenizer.encode(TEXTS, "source")
-    for found, expected in zip(
-        ours.score(queries(sources), sources), theirs.score(queries(sources), sources), strict=True
-    ):
-        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+    assert_equal_probabilities(folder, tmp_path)
 
 
 @pytest.mark.parametrize("quantization", ["float32", "int8"])
